@@ -1,0 +1,4 @@
+@NullMarked
+package io.queenmq;
+
+import org.jspecify.annotations.NullMarked;
