@@ -1,0 +1,4 @@
+@NullMarked
+package io.queenmq.ack;
+
+import org.jspecify.annotations.NullMarked;

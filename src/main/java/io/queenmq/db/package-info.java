@@ -1,0 +1,4 @@
+@NullMarked
+package io.queenmq.db;
+
+import org.jspecify.annotations.NullMarked;

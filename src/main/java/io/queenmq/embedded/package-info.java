@@ -1,0 +1,4 @@
+@NullMarked
+package io.queenmq.embedded;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package io.queenmq.group;
+
+import org.jspecify.annotations.NullMarked;

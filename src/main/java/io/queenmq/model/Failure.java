@@ -1,0 +1,64 @@
+package io.queenmq.model;
+
+/**
+ * The only catalogue of refusals. SQL raises SQLSTATE class {@code QN} with the code as message;
+ * every edge renders a failure in one exhaustive switch. {@code docs/errors.md} lists them.
+ */
+public enum Failure {
+    /** A field of the request is missing, of the wrong type or out of its range. */
+    BAD_REQUEST("bad_request", 400, Retry.NEVER),
+    /** No such queue, partition, group or message for this tenant. */
+    NOT_FOUND("not_found", 404, Retry.NEVER),
+    /** The body is longer than the server accepts. */
+    BODY_TOO_LARGE("body_too_large", 413, Retry.NEVER),
+    /** An encrypted queue cannot take a payload that did not pass a broker. */
+    QUEUE_ENCRYPTED("queue_encrypted", 409, Retry.NEVER),
+    /** More work waits than the broker may hold; nothing of this request was stored. */
+    OVERLOADED("overloaded", 503, Retry.LATER),
+    /** A row this request needs is held by somebody else past the deadline; nothing was stored. */
+    BUSY("busy", 503, Retry.LATER),
+    /** The database cannot be reached or refuses work; nothing was stored. */
+    DATABASE_AWAY("database_away", 503, Retry.LATER),
+    /** The answer of a commit was lost: it may or may not have been stored. */
+    OUTCOME_UNKNOWN("outcome_unknown", 503, Retry.SAFE),
+    /** The statement ran longer than its deadline and was cancelled. */
+    DEADLINE("deadline", 503, Retry.LATER),
+    /** The broker is stopping. */
+    STOPPING("stopping", 503, Retry.LATER),
+    /** Our own bug. */
+    INTERNAL("internal", 500, Retry.NEVER);
+
+    /** Whether, and how, the caller may send the same request again. */
+    public enum Retry {
+        /** The same request fails again. */
+        NEVER,
+        /** Sending it again at once is safe if it carries its own ids. */
+        SAFE,
+        /** Nothing happened; send it again after a pause. */
+        LATER
+    }
+
+    private final String code;
+    private final int status;
+    private final Retry retry;
+
+    Failure(String code, int status, Retry retry) {
+        this.code = code;
+        this.status = status;
+        this.retry = retry;
+    }
+
+    /** Stable machine-readable name. */
+    public String code() {
+        return code;
+    }
+
+    /** HTTP status. */
+    public int status() {
+        return status;
+    }
+
+    public Retry retry() {
+        return retry;
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.queenmq.model;
+
+import org.jspecify.annotations.NullMarked;

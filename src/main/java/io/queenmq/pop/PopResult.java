@@ -1,0 +1,36 @@
+package io.queenmq.pop;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a pop took.
+ *
+ * @param leaseId the lease over all lanes; null with autoAck or when nothing was taken
+ * @param lanes one entry per lane with at least one message; empty = nothing to deliver
+ */
+public record PopResult(@Nullable UUID leaseId, List<Lane> lanes) {
+    public static final PopResult EMPTY = new PopResult(null, List.of());
+
+    /** Messages of one lane, oldest first. */
+    public record Lane(
+            String queue,
+            String partition,
+            long partitionNumber,
+            int groupId,
+            int attempt,
+            List<Batch> batches) {}
+
+    /**
+     * A run of messages of one segment; {@code segment.FrameReader} walks it.
+     *
+     * @param baseOffset offset of the segment's first message
+     * @param first index in the segment of the first message of the run
+     * @param count messages in the run
+     * @param createdAt of every message, microseconds
+     */
+    public record Batch(
+            long baseOffset, int first, int count, Instant createdAt, byte[] keys, byte[] frames) {}
+}

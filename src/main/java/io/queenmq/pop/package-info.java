@@ -1,0 +1,4 @@
+@NullMarked
+package io.queenmq.pop;
+
+import org.jspecify.annotations.NullMarked;

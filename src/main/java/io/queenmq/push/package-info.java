@@ -1,0 +1,4 @@
+@NullMarked
+package io.queenmq.push;
+
+import org.jspecify.annotations.NullMarked;

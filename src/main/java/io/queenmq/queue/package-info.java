@@ -1,0 +1,4 @@
+@NullMarked
+package io.queenmq.queue;
+
+import org.jspecify.annotations.NullMarked;

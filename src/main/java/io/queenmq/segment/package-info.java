@@ -1,0 +1,4 @@
+@NullMarked
+package io.queenmq.segment;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,323 @@
+-- V001: the tables of the data plane. Never edited once released; what changes later is a V file of
+-- its own. Names, units and invariants are in the comments, which psql shows with \d+.
+
+create schema if not exists queen;
+create schema if not exists queen_store;
+
+comment on schema queen is
+    'Public: views and API functions of the Queen message broker. Changed by addition only.';
+comment on schema queen_store is
+    'Private: tables of the Queen message broker and the procedures its processes call.';
+
+-- Which function corpus the database holds; the broker compares it with its own before it migrates.
+create table queen_store.corpus (
+    only_row boolean primary key default true check (only_row),
+    number integer not null,
+    compatible_from integer not null,
+    applied_at timestamptz not null default clock_timestamp(),
+    applied_by text not null
+);
+comment on table queen_store.corpus is
+    'One row: which set of functions and views this database holds, and the oldest broker that may use it.';
+comment on column queen_store.corpus.only_row is 'Always true: keeps the table at one row.';
+comment on column queen_store.corpus.number is 'Corpus applied last; a broker with a lower one never migrates.';
+comment on column queen_store.corpus.compatible_from is
+    'Lowest corpus a broker may have been built with and still serve from this database.';
+comment on column queen_store.corpus.applied_at is 'When that corpus was applied.';
+comment on column queen_store.corpus.applied_by is 'Version of the broker that applied it.';
+
+create table queen_store.queues (
+    id integer primary key generated always as identity,
+    tenant_id uuid not null,
+    name text not null check (octet_length(name) <= 1024),
+    namespace text not null default '',
+    task text not null default '',
+    created_at timestamptz not null default clock_timestamp(),
+    deleted_at timestamptz,
+    lease_seconds integer not null default 60 check (lease_seconds >= 1),
+    retry_limit integer not null default 3 check (retry_limit >= 0),
+    retry_delay_ms integer not null default 1000 check (retry_delay_ms >= 0),
+    dead_letter_queue boolean not null default true,
+    dlq_after_max_retries boolean not null default true,
+    delayed_processing_seconds integer not null default 0 check (delayed_processing_seconds >= 0),
+    window_buffer_seconds integer not null default 0 check (window_buffer_seconds >= 0),
+    min_pop_wait_ms integer not null default 0 check (min_pop_wait_ms between 0 and 60000),
+    retention_enabled boolean not null default false,
+    retention_seconds integer not null default 0 check (retention_seconds >= 0),
+    completed_retention_seconds integer not null default 0 check (completed_retention_seconds >= 0),
+    max_wait_seconds integer not null default 0 check (max_wait_seconds >= 0),
+    encryption_enabled boolean not null default false,
+    dedup_window_seconds integer not null default 3600 check (dedup_window_seconds >= 0),
+    priority integer not null default 0,
+    max_size integer not null default 0 check (max_size >= 0),
+    ttl_seconds integer not null default 3600 check (ttl_seconds >= 0),
+    retention_sink_hold text not null default '' check (retention_sink_hold ~ '^[A-Za-z0-9._-]{0,64}$'),
+    retention_sink_hold_max_seconds integer not null default 604800
+        check (retention_sink_hold_max_seconds between 60 and 31536000)
+);
+create unique index queues_tenant_id_name_idx on queen_store.queues (tenant_id, name)
+    where deleted_at is null;
+create index queues_labels_idx on queen_store.queues (tenant_id, namespace, task)
+    where deleted_at is null;
+
+comment on table queen_store.queues is
+    'One row per queue: identity and configuration. A deleted queue keeps its row until clean-up has removed its lanes.';
+comment on column queen_store.queues.id is 'Internal number; never reused.';
+comment on column queen_store.queues.tenant_id is 'Owner; 00000000-0000-0000-0000-000000000001 without tenancy.';
+comment on column queen_store.queues.name is 'Name, unique per tenant among live queues; up to 1,024 bytes.';
+comment on column queen_store.queues.namespace is 'Label that discovery pops match exactly.';
+comment on column queen_store.queues.task is 'Label that discovery pops match exactly.';
+comment on column queen_store.queues.created_at is 'When the row was made.';
+comment on column queen_store.queues.deleted_at is 'When the queue was deleted; its name is free from then on.';
+comment on column queen_store.queues.lease_seconds is 'Length of a lease when the pop names none.';
+comment on column queen_store.queues.retry_limit is 'Failed acks that redeliver; the next one dead-letters.';
+comment on column queen_store.queues.retry_delay_ms is 'Stored and echoed; redelivery is immediate.';
+comment on column queen_store.queues.dead_letter_queue is 'Dead-lettering is on when this or dlq_after_max_retries is true.';
+comment on column queen_store.queues.dlq_after_max_retries is 'Dead-lettering is on when this or dead_letter_queue is true.';
+comment on column queen_store.queues.delayed_processing_seconds is 'A message can be popped this long after its created_at.';
+comment on column queen_store.queues.window_buffer_seconds is 'Quiet period of a lane before it delivers.';
+comment on column queen_store.queues.min_pop_wait_ms is 'How long a long poll holds an under-full batch.';
+comment on column queen_store.queues.retention_enabled is 'Switches retention_seconds and completed_retention_seconds on.';
+comment on column queen_store.queues.retention_seconds is 'Age at which a message goes, consumed or not; 0 = never.';
+comment on column queen_store.queues.completed_retention_seconds is
+    'Age at which a message goes once every group has passed it; 0 = never. Also widens the window in which acks find an id.';
+comment on column queen_store.queues.max_wait_seconds is 'Age at which a message goes whatever its state; 0 = never.';
+comment on column queen_store.queues.encryption_enabled is 'Payloads are stored as an AES-256-GCM envelope.';
+comment on column queen_store.queues.dedup_window_seconds is 'How long a transactionId is refused a second time in its lane; 0 = off.';
+comment on column queen_store.queues.priority is 'Stored and echoed; no effect.';
+comment on column queen_store.queues.max_size is 'Stored and echoed; no effect.';
+comment on column queen_store.queues.ttl_seconds is 'Stored and echoed; no effect (see max_wait_seconds).';
+comment on column queen_store.queues.retention_sink_hold is 'Name of the sink that must have taken a message before age rules remove it.';
+comment on column queen_store.queues.retention_sink_hold_max_seconds is 'Longest time retention_sink_hold may hold a message back.';
+
+-- The partition row is the write serializer of its lane: its lock is held from allocation to commit.
+-- No column that a push writes is indexed but last_write_at, which changes at most once a second,
+-- so that the updates stay heap-only.
+create table queen_store.partitions (
+    id bigint primary key generated always as identity check (id < 68719476736),
+    queue_id integer not null,
+    name text not null check (octet_length(name) between 1 and 1024),
+    created_at timestamptz not null default clock_timestamp(),
+    last_offset bigint not null default -1,
+    log_start bigint not null default 0,
+    last_created_at timestamptz,
+    last_write_at timestamptz not null default clock_timestamp(),
+    oldest_live_at timestamptz,
+    unique (queue_id, name)
+) with (
+    fillfactor = 70,
+    autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_threshold = 500,
+    autovacuum_vacuum_cost_delay = 0,
+    vacuum_truncate = off
+);
+create index partitions_queue_id_last_write_at_idx on queen_store.partitions (queue_id, last_write_at, id);
+
+comment on table queen_store.partitions is
+    'One row per lane: the offset allocator and the bounds of what is retained.';
+comment on column queen_store.partitions.id is
+    'Number of the lane, never reused; partitionId on the wire is the UUID 00000000-0000-8000-8000-<12 hex digits of it>.';
+comment on column queen_store.partitions.queue_id is 'Queue it belongs to.';
+comment on column queen_store.partitions.name is 'Name, unique in its queue; 1 to 1,024 bytes.';
+comment on column queen_store.partitions.created_at is 'When the lane was made.';
+comment on column queen_store.partitions.last_offset is 'Offset handed out last; -1 = none yet.';
+comment on column queen_store.partitions.log_start is 'Lowest offset still retained; last_offset + 1 when nothing is.';
+comment on column queen_store.partitions.last_created_at is 'created_at of last_offset: the next one is never earlier.';
+comment on column queen_store.partitions.last_write_at is
+    'When it was last written, exact to one second: indexed, so it moves at most once a second.';
+comment on column queen_store.partitions.oldest_live_at is 'created_at of the segment at log_start; null = nothing retained.';
+
+-- Epochs: the generations of segments. New rows go to the one open epoch.
+create table queen_store.epochs (
+    epoch integer primary key,
+    state text not null check (state in ('evacuated', 'open', 'closed', 'sealed')),
+    opened_at timestamptz not null default clock_timestamp(),
+    closed_at timestamptz,
+    seal_after xid8
+);
+create unique index epochs_open_idx on queen_store.epochs (state) where state = 'open';
+insert into queen_store.epochs (epoch, state) values (0, 'evacuated'), (1, 'open');
+
+comment on table queen_store.epochs is
+    'Generations of segments: appends go to the open one, 0 takes the survivors of evacuated ones.';
+comment on column queen_store.epochs.epoch is 'Number; key of the partition of queen_store.segments.';
+comment on column queen_store.epochs.state is 'evacuated (0 only), open (one), closed (no new appends) or sealed (no writer left).';
+comment on column queen_store.epochs.opened_at is 'When appends began to go here.';
+comment on column queen_store.epochs.closed_at is 'When the next epoch took over.';
+comment on column queen_store.epochs.seal_after is 'Sealed once every transaction below this one has ended.';
+
+create table queen_store.segments (
+    epoch integer not null,
+    partition_id bigint not null,
+    base_offset bigint not null,
+    end_offset bigint not null,
+    created_at timestamptz not null,
+    flush_id bigint not null,
+    keys bytea not null,
+    frames bytea,
+    -- The epoch stands last: before PostgreSQL 18 a leading one turns every read without it into a scan.
+    primary key (partition_id, base_offset, epoch)
+) partition by list (epoch);
+create table queen_store.segments_0 partition of queen_store.segments for values in (0);
+create table queen_store.segments_1 partition of queen_store.segments for values in (1);
+alter table queen_store.segments_0 set (
+    autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_insert_scale_factor = 0.3,
+    autovacuum_vacuum_cost_limit = 4000, autovacuum_vacuum_cost_delay = 0,
+    toast.autovacuum_vacuum_scale_factor = 0.1, toast.autovacuum_vacuum_insert_scale_factor = 0.3,
+    toast.autovacuum_vacuum_cost_limit = 4000, toast.autovacuum_vacuum_cost_delay = 0);
+alter table queen_store.segments_1 set (
+    autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_insert_scale_factor = 0.3,
+    autovacuum_vacuum_cost_limit = 4000, autovacuum_vacuum_cost_delay = 0,
+    toast.autovacuum_vacuum_scale_factor = 0.1, toast.autovacuum_vacuum_insert_scale_factor = 0.3,
+    toast.autovacuum_vacuum_cost_limit = 4000, toast.autovacuum_vacuum_cost_delay = 0);
+
+comment on table queen_store.segments is
+    'The log: one row per lane-batch (1 to 1,000 messages). Immutable; read it through queen.messages, queen.read or queen.message.';
+comment on column queen_store.segments.epoch is 'Generation it was written in; 0 = moved there by evacuation.';
+comment on column queen_store.segments.partition_id is 'Lane.';
+comment on column queen_store.segments.base_offset is 'Offset of the first message.';
+comment on column queen_store.segments.end_offset is 'Offset of the last message, inclusive.';
+comment on column queen_store.segments.created_at is 'Stamped under the lane lock: never falls as offsets rise.';
+comment on column queen_store.segments.flush_id is 'Random per lane-batch: settles a commit whose answer was lost.';
+comment on column queen_store.segments.keys is '16 bytes per message in offset order: the identity of its transactionId.';
+comment on column queen_store.segments.frames is
+    'Directory of 4-byte big-endian end offsets, then the messages; null = payload expired, keys still count for dedup.';
+
+-- PostgreSQL's own compression keeps payloads legible in SQL. lz4 where the server was built with
+-- it, none where it was not: pglz costs more CPU than the insert itself.
+do $$
+declare
+    v_table text;
+begin
+    foreach v_table in array array['segments', 'segments_0', 'segments_1'] loop
+        begin
+            execute format('alter table queen_store.%I alter column frames set compression lz4', v_table);
+        exception when feature_not_supported or invalid_parameter_value then
+            execute format('alter table queen_store.%I alter column frames set storage external', v_table);
+        end;
+        execute format('alter table queen_store.%I alter column keys set storage external', v_table);
+    end loop;
+end
+$$;
+
+create table queen_store.groups (
+    id integer primary key generated always as identity,
+    queue_id integer not null,
+    name text not null check (octet_length(name) between 1 and 1024),
+    generation integer not null default 1,
+    start_rule text check (start_rule in ('all', 'instant')),
+    start_at timestamptz,
+    created_at timestamptz not null default clock_timestamp(),
+    consumed_at timestamptz,
+    seek_rule text check (seek_rule in ('all', 'instant')),
+    seek_at timestamptz,
+    conflation boolean,
+    unique (queue_id, name)
+);
+
+comment on table queen_store.groups is
+    'One row per consumer group of a queue: where lanes without a cursor begin. __QUEUE_MODE__ is the group of pops without one.';
+comment on column queen_store.groups.id is 'Internal number.';
+comment on column queen_store.groups.queue_id is 'Queue.';
+comment on column queen_store.groups.name is 'Name of the group.';
+comment on column queen_store.groups.generation is 'Raised by a group delete or queue-wide seek: older cursors count as absent.';
+comment on column queen_store.groups.start_rule is
+    'Where a lane without a cursor begins: all = oldest retained, instant = first message created at or after start_at; null = not registered yet.';
+comment on column queen_store.groups.start_at is 'Instant of start_rule.';
+comment on column queen_store.groups.created_at is 'When the row was made.';
+comment on column queen_store.groups.consumed_at is 'First acknowledgement ever; null = none yet.';
+comment on column queen_store.groups.seek_rule is 'Queue-wide seek of this generation; wins over start_rule.';
+comment on column queen_store.groups.seek_at is 'Instant of seek_rule.';
+comment on column queen_store.groups.conflation is 'Last-value delivery, set by the first pop that registers the group; null = not registered.';
+
+create table queen_store.cursors (
+    partition_id bigint not null,
+    group_id integer not null,
+    generation integer not null,
+    epoch integer not null default 0,
+    committed bigint not null,
+    prev_committed bigint,
+    batch_end bigint,
+    lease_id uuid,
+    prev_lease uuid,
+    lease_expires_at timestamptz,
+    retry_count integer not null default 0,
+    attempt_offset bigint,
+    attempt_count integer not null default 0,
+    primary key (partition_id, group_id)
+) with (
+    fillfactor = 50,
+    autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_threshold = 500,
+    autovacuum_vacuum_cost_delay = 0,
+    vacuum_truncate = off
+);
+
+comment on table queen_store.cursors is
+    'Cursor and lease of one (lane, group). No column but the key is indexed, so every update is heap-only.';
+comment on column queen_store.cursors.partition_id is 'Lane.';
+comment on column queen_store.cursors.group_id is 'Group.';
+comment on column queen_store.cursors.generation is 'Generation of the group it was made under; a lower one counts as absent.';
+comment on column queen_store.cursors.epoch is 'Lower bound for the epoch of offset committed + 1.';
+comment on column queen_store.cursors.committed is 'Offset acknowledged last; the next one wanted is committed + 1.';
+comment on column queen_store.cursors.prev_committed is 'committed before the batch acknowledged last.';
+comment on column queen_store.cursors.batch_end is 'Last offset of the leased batch, inclusive; null = no lease.';
+comment on column queen_store.cursors.lease_id is 'Holder; null = no lease.';
+comment on column queen_store.cursors.prev_lease is 'Lease whose batch was acknowledged last: its repeated acks are no-ops.';
+comment on column queen_store.cursors.lease_expires_at is 'From then on another pop may take the lane.';
+comment on column queen_store.cursors.retry_count is 'Failed acks charged since the last completed batch.';
+comment on column queen_store.cursors.attempt_offset is 'First offset of the delivery that attempt_count counts.';
+comment on column queen_store.cursors.attempt_count is 'Deliveries that began at attempt_offset.';
+
+create table queen_store.leases (
+    lease_id uuid primary key,
+    partition_ids bigint[] not null,
+    group_ids integer[] not null,
+    expires_at timestamptz not null
+);
+comment on table queen_store.leases is
+    'Lanes of a lease that covers several; a lease of one lane carries its number in its id. The truth is the cursor row.';
+comment on column queen_store.leases.lease_id is 'Lease.';
+comment on column queen_store.leases.partition_ids is 'Lanes it covers.';
+comment on column queen_store.leases.group_ids is 'Group of each lane, in the same order.';
+comment on column queen_store.leases.expires_at is 'From then on the row may be swept.';
+
+create table queen_store.dead_letters (
+    id bigint primary key generated always as identity,
+    queue_id integer not null,
+    partition_id bigint not null,
+    group_name text not null,
+    "offset" bigint not null,
+    message_id uuid not null,
+    transaction_id text not null,
+    key bytea not null,
+    payload bytea,
+    flags smallint not null,
+    trace_id uuid,
+    producer text,
+    created_at timestamptz,
+    error text not null,
+    retry_count integer not null default 0,
+    failed_at timestamptz not null default clock_timestamp()
+);
+create index dead_letters_queue_id_failed_at_id_idx on queen_store.dead_letters (queue_id, failed_at, id);
+create index dead_letters_partition_id_key_idx on queen_store.dead_letters (partition_id, key);
+
+comment on table queen_store.dead_letters is
+    'Snapshot of every message a group gave up, filed in the commit that moved the cursor past it.';
+comment on column queen_store.dead_letters.id is 'Internal number.';
+comment on column queen_store.dead_letters.queue_id is 'Queue.';
+comment on column queen_store.dead_letters.partition_id is 'Lane.';
+comment on column queen_store.dead_letters.group_name is 'Group that gave it up; kept when the group is deleted.';
+comment on column queen_store.dead_letters."offset" is 'Offset in the lane.';
+comment on column queen_store.dead_letters.message_id is 'Id as it was delivered.';
+comment on column queen_store.dead_letters.transaction_id is 'transactionId as it was delivered.';
+comment on column queen_store.dead_letters.key is 'Its 16-byte identity.';
+comment on column queen_store.dead_letters.payload is 'Payload bytes as stored; null = they had expired.';
+comment on column queen_store.dead_letters.flags is 'Flags of the frame; bit 32 = encrypted envelope, 64 = not JSON text.';
+comment on column queen_store.dead_letters.trace_id is 'traceId or null.';
+comment on column queen_store.dead_letters.producer is 'Authenticated producer or null.';
+comment on column queen_store.dead_letters.created_at is 'When the message was stored.';
+comment on column queen_store.dead_letters.error is 'Reason given by the consumer, or "Retries exhausted".';
+comment on column queen_store.dead_letters.retry_count is 'Failed acks that were charged before.';
+comment on column queen_store.dead_letters.failed_at is 'When it was filed.';

@@ -1,0 +1,199 @@
+package io.queenmq.testkit;
+
+import io.queenmq.db.Migrations;
+import io.queenmq.embedded.PostgresBinaries;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import java.util.zip.ZipFile;
+import org.postgresql.ds.PGSimpleDataSource;
+
+/**
+ * The PostgreSQL server of a test run: one real process per JVM, of the version named by {@code
+ * -Dqueen.test.postgres} (15 to 18), with a migrated template that databases are cloned from.
+ */
+final class TestServer {
+    private static final TestServer SHARED = start();
+
+    private static final String TEMPLATE = "queen_template";
+
+    private final int port;
+    private final AtomicInteger databases = new AtomicInteger();
+
+    private TestServer(int port) {
+        this.port = port;
+    }
+
+    static TestServer shared() {
+        return SHARED;
+    }
+
+    int port() {
+        return port;
+    }
+
+    String url(String database) {
+        return "jdbc:postgresql://127.0.0.1:" + port + "/" + database + "?user=queen";
+    }
+
+    /** A fresh database: a copy of the migrated template, or an empty one. */
+    String createDatabase(boolean migrated) {
+        String name = "t" + databases.incrementAndGet();
+        execute("create database " + name + " template " + (migrated ? TEMPLATE : "template0"));
+        return name;
+    }
+
+    void dropDatabase(String name) {
+        execute("drop database if exists " + name + " with (force)");
+    }
+
+    private void execute(String sql) {
+        try (Connection connection = DriverManager.getConnection(url("postgres"));
+                Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        } catch (SQLException e) {
+            throw new IllegalStateException(sql, e);
+        }
+    }
+
+    private static TestServer start() {
+        try {
+            String version = System.getProperty("queen.test.postgres", "18");
+            Path target = Path.of("target").toAbsolutePath();
+            PostgresBinaries binaries =
+                    PostgresBinaries.unpack(
+                            archive(version, target), target.resolve("postgres-" + version));
+            Path data = Files.createTempDirectory("queen-test-");
+            Files.setPosixFilePermissions(data, PosixFilePermissions.fromString("rwx------"));
+            run(
+                    data,
+                    binaries.command(
+                            "initdb",
+                            "--pgdata=" + data.resolve("db"),
+                            "--username=queen",
+                            "--auth=trust",
+                            "--encoding=UTF8",
+                            "--locale=C",
+                            "--no-sync"));
+            int port = freePort();
+            List<String> command =
+                    binaries.command("postgres", "-D", data.resolve("db").toString());
+            for (String setting :
+                    List.of(
+                            "port=" + port,
+                            "listen_addresses=127.0.0.1",
+                            "unix_socket_directories=",
+                            "fsync=off",
+                            "full_page_writes=off",
+                            "max_connections=300",
+                            "max_prepared_transactions=8",
+                            "shared_buffers=128MB")) {
+                command = new ArrayList<>(command);
+                command.add("-c");
+                command.add(setting);
+            }
+            Process process =
+                    new ProcessBuilder(command)
+                            .redirectErrorStream(true)
+                            .redirectOutput(data.resolve("log").toFile())
+                            .start();
+            Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(process, data)));
+            TestServer server = new TestServer(port);
+            server.awaitConnections(process);
+            server.execute("create database " + TEMPLATE + " template template0");
+            PGSimpleDataSource dataSource = new PGSimpleDataSource();
+            dataSource.setUrl(server.url(TEMPLATE));
+            Migrations.apply(dataSource);
+            return server;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** The bundled archive for 18, else the one that the build has copied beside it. */
+    private static InputStream archive(String version, Path target) throws IOException {
+        if (version.equals("18")) {
+            InputStream bundled =
+                    TestServer.class.getResourceAsStream("/postgres-linux-x86_64.txz");
+            if (bundled == null) {
+                throw new IOException("no bundled PostgreSQL on the classpath");
+            }
+            return bundled;
+        }
+        try (Stream<Path> jars = Files.list(target.resolve("postgres-archives"))) {
+            Path jar =
+                    jars.filter(p -> p.getFileName().toString().contains("-" + version + "."))
+                            .findFirst()
+                            .orElseThrow();
+            ZipFile zip = new ZipFile(jar.toFile());
+            return zip.getInputStream(zip.getEntry("postgres-linux-x86_64.txz"));
+        }
+    }
+
+    private void awaitConnections(Process process) throws InterruptedException, IOException {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        while (true) {
+            try (Connection connection = DriverManager.getConnection(url("postgres"))) {
+                connection.isValid(5);
+                return;
+            } catch (SQLException e) {
+                if (!process.isAlive() || System.nanoTime() > deadline) {
+                    throw new IOException("PostgreSQL did not start", e);
+                }
+                process.waitFor(20, TimeUnit.MILLISECONDS);
+            }
+        }
+    }
+
+    private static void run(Path directory, List<String> command)
+            throws IOException, InterruptedException {
+        Path log = directory.resolve("initdb.log");
+        Process process =
+                new ProcessBuilder(command)
+                        .redirectErrorStream(true)
+                        .redirectOutput(log.toFile())
+                        .start();
+        if (process.waitFor() != 0) {
+            throw new IOException(command + " failed:\n" + Files.readString(log));
+        }
+    }
+
+    private static void stop(Process process, Path data) {
+        process.destroyForcibly();
+        try {
+            process.waitFor(10, TimeUnit.SECONDS);
+            try (Stream<Path> files = Files.walk(data)) {
+                files.sorted(Comparator.reverseOrder()).forEach(p -> p.toFile().delete());
+            }
+        } catch (IOException e) {
+            // A folder under /tmp that could not be removed fails no test.
+            System.err.println("left behind: " + data + " (" + e.getMessage() + ")");
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        }
+    }
+}

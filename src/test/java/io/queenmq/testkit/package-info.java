@@ -1,0 +1,4 @@
+@NullMarked
+package io.queenmq.testkit;
+
+import org.jspecify.annotations.NullMarked;
