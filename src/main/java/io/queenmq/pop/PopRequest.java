@@ -10,7 +10,7 @@ import java.util.UUID;
  * @param batch most messages over all lanes, at least 1
  * @param lanes most lanes to claim; 0 = no cap; ignored when pinned to one lane
  * @param autoAck commit the cursor with the claim, take no lease
- * @param wait how long to wait for a first message; zero = one try
+ * @param patience how long to wait for a first message; zero = one try
  * @param leaseSeconds length of the lease; 0 = that of each queue
  * @param startAt where an unregistered group begins
  */
@@ -21,7 +21,7 @@ public record PopRequest(
         int batch,
         int lanes,
         boolean autoAck,
-        Duration wait,
+        Duration patience,
         int leaseSeconds,
         StartAt startAt) {
     /** The reserved group of pops and acks without one. */
