@@ -1,0 +1,146 @@
+package io.queenmq.testkit;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * A TCP link between two processes that a test can watch and break: it counts round trips, swallows
+ * the answers of a server that goes on working, and cuts what is open.
+ */
+public final class TcpProxy implements AutoCloseable {
+    private final ServerSocket server;
+    private final String targetHost;
+    private final int targetPort;
+    private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
+    private final AtomicInteger roundTrips = new AtomicInteger();
+    private final AtomicLong bytes = new AtomicLong();
+    private volatile boolean swallowing;
+    private volatile boolean refusing;
+
+    public TcpProxy(String targetHost, int targetPort) throws IOException {
+        this.targetHost = targetHost;
+        this.targetPort = targetPort;
+        this.server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        Thread.ofVirtual().start(this::accept);
+    }
+
+    public int port() {
+        return server.getLocalPort();
+    }
+
+    /** How often the link turned from sending to the server to receiving from it. */
+    public int roundTrips() {
+        return roundTrips.get();
+    }
+
+    /** Bytes that passed, in both directions. */
+    public long bytes() {
+        return bytes.get();
+    }
+
+    /** From now on the server's answers vanish; what is sent to it still arrives. */
+    public void swallowAnswers(boolean on) {
+        swallowing = on;
+    }
+
+    /** From now on new connections are closed at once. */
+    public void refuse(boolean on) {
+        refusing = on;
+    }
+
+    /** Breaks every open connection, on both sides. */
+    public void cut() {
+        for (Socket socket : sockets) {
+            closeQuietly(socket);
+        }
+        sockets.clear();
+    }
+
+    @Override
+    public void close() throws IOException {
+        server.close();
+        cut();
+    }
+
+    private void accept() {
+        while (!server.isClosed()) {
+            Socket client;
+            try {
+                client = server.accept();
+            } catch (IOException e) {
+                return;
+            }
+            if (refusing || !forward(client)) {
+                closeQuietly(client);
+            }
+        }
+    }
+
+    /** Whether the target took the connection too. */
+    private boolean forward(Socket client) {
+        try {
+            Socket target = new Socket(targetHost, targetPort);
+            client.setTcpNoDelay(true);
+            target.setTcpNoDelay(true);
+            sockets.add(client);
+            sockets.add(target);
+            Link link = new Link();
+            Thread.ofVirtual().start(() -> pump(client, target, link, true));
+            Thread.ofVirtual().start(() -> pump(target, client, link, false));
+            return true;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    private static final class Link {
+        private boolean sending;
+    }
+
+    private void pump(Socket from, Socket to, Link link, boolean toServer) {
+        byte[] buffer = new byte[1 << 16];
+        try {
+            InputStream in = from.getInputStream();
+            OutputStream out = to.getOutputStream();
+            int n;
+            while ((n = in.read(buffer)) >= 0) {
+                bytes.addAndGet(n);
+                synchronized (link) {
+                    if (toServer) {
+                        link.sending = true;
+                    } else if (link.sending) {
+                        link.sending = false;
+                        roundTrips.incrementAndGet();
+                    }
+                }
+                if (toServer || !swallowing) {
+                    out.write(buffer, 0, n);
+                    out.flush();
+                }
+            }
+        } catch (IOException e) {
+            // Either side went away: closing both below is all there is to do.
+        } finally {
+            closeQuietly(from);
+            closeQuietly(to);
+            sockets.remove(from);
+            sockets.remove(to);
+        }
+    }
+
+    private static void closeQuietly(Socket socket) {
+        try {
+            socket.close();
+        } catch (IOException e) {
+            // Closed is closed.
+        }
+    }
+}
