@@ -1,5 +1,9 @@
 package io.queenmq.testkit;
 
+import io.queenmq.db.Database;
+import io.queenmq.db.DatabaseConfig;
+import io.queenmq.metrics.Metrics;
+import io.queenmq.runtime.Clock;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
@@ -52,6 +56,16 @@ public final class TestDatabase implements AutoCloseable {
 
     public String url() {
         return server.url(name);
+    }
+
+    /** For the parts that run on it; a small pool, since many tests share the server. */
+    public DatabaseConfig config() {
+        return DatabaseConfig.of(host(), port(), name, user(), "").withPoolSize(8);
+    }
+
+    /** A pool on it; the caller closes it. */
+    public Database pool() {
+        return new Database(config(), new Metrics(), Clock.SYSTEM);
     }
 
     /** A connection in autocommit mode; the caller closes it. */

@@ -1,0 +1,4 @@
+@NullMarked
+package io.queenmq.cli;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package io.queenmq.config;
+
+import org.jspecify.annotations.NullMarked;

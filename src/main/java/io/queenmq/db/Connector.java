@@ -1,0 +1,162 @@
+package io.queenmq.db;
+
+import io.queenmq.runtime.Clock;
+import java.io.PrintWriter;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.SQLFeatureNotSupportedException;
+import java.time.Duration;
+import java.util.Properties;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.logging.Logger;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.Driver;
+import org.postgresql.PGConnection;
+
+/**
+ * Opens connections with the settings of the broker. Each carries an application name that no other
+ * connection ever had, so that (pid, name) identifies its server process even after the pid was
+ * given to another. Safe for any thread.
+ */
+final class Connector implements DataSource {
+    private static final Driver DRIVER = new Driver();
+
+    private final DatabaseConfig config;
+    private final String bootId;
+    private final Clock clock;
+    private final AtomicLong opened = new AtomicLong();
+    private final AtomicReference<@Nullable Outage> outage = new AtomicReference<>();
+
+    /** No connection could be opened since then; the error is the last one. */
+    record Outage(long sinceNanos, SQLException error) {}
+
+    Connector(DatabaseConfig config, Clock clock) {
+        this.config = config;
+        this.clock = clock;
+        this.bootId = "%08x".formatted(ThreadLocalRandom.current().nextInt());
+    }
+
+    /** The start of the application name of every connection of this broker. */
+    String applicationPrefix() {
+        return "queen-" + bootId + "-";
+    }
+
+    @Override
+    public Connection getConnection() throws SQLException {
+        return open(config.statementTimeout());
+    }
+
+    /**
+     * @param statementTimeout the server cancels a statement after it; zero = never, and reads of
+     *     the socket wait without limit
+     */
+    Connection open(Duration statementTimeout) throws SQLException {
+        Properties properties = new Properties();
+        properties.setProperty("user", config.user());
+        properties.setProperty("password", config.password());
+        properties.setProperty("ApplicationName", applicationPrefix() + opened.incrementAndGet());
+        // Prepared on the server from the first use: a hot call is parsed once per connection.
+        properties.setProperty("prepareThreshold", "1");
+        properties.setProperty("binaryTransfer", "true");
+        properties.setProperty("preparedStatementCacheQueries", "256");
+        properties.setProperty("preparedStatementCacheSizeMiB", "8");
+        properties.setProperty("tcpKeepAlive", "true");
+        properties.setProperty("connectTimeout", "5");
+        properties.setProperty("loginTimeout", "10");
+        properties.setProperty("cancelSignalTimeout", "5");
+        // A server that was demoted after a failover takes connections but no writes.
+        properties.setProperty("targetServerType", "primary");
+        // The server cancels first and answers; the socket gives up only when it does not.
+        properties.setProperty(
+                "socketTimeout",
+                statementTimeout.isZero()
+                        ? "0"
+                        : Long.toString(statementTimeout.plusMillis(5_999).toSeconds()));
+        // Compiling a plan costs more than running any of ours.
+        properties.setProperty(
+                "options", "-c jit=off -c statement_timeout=" + statementTimeout.toMillis());
+        try {
+            Connection connection = DRIVER.connect(url(), properties);
+            if (connection == null) {
+                throw new SQLException("not a PostgreSQL address: " + config);
+            }
+            outage.set(null);
+            return connection;
+        } catch (SQLException e) {
+            outage.updateAndGet(
+                    before -> new Outage(before == null ? clock.nanos() : before.sinceNanos(), e));
+            throw e;
+        }
+    }
+
+    /** Null while connections can be opened. */
+    @Nullable Outage outage() {
+        return outage.get();
+    }
+
+    private String url() {
+        StringBuilder hosts = new StringBuilder();
+        for (String host : config.host().split(",", -1)) {
+            hosts.append(hosts.isEmpty() ? "" : ",")
+                    .append(host.strip())
+                    .append(':')
+                    .append(config.port());
+        }
+        return "jdbc:postgresql://" + hosts + "/" + encode(config.database());
+    }
+
+    private static String encode(String text) {
+        return URLEncoder.encode(text, StandardCharsets.UTF_8);
+    }
+
+    static Backend backendOf(Connection connection) throws SQLException {
+        PGConnection pg = connection.unwrap(PGConnection.class);
+        String name = pg.getParameterStatus("application_name");
+        return new Backend(pg.getBackendPID(), name == null ? "" : name);
+    }
+
+    @Override
+    public Connection getConnection(String user, String password) throws SQLException {
+        throw new SQLFeatureNotSupportedException("one user per broker");
+    }
+
+    @Override
+    public @Nullable PrintWriter getLogWriter() {
+        return null;
+    }
+
+    @Override
+    public void setLogWriter(@Nullable PrintWriter out) {
+        // The driver logs through java.util.logging.
+    }
+
+    @Override
+    public void setLoginTimeout(int seconds) {
+        // The pool sets it to its own patience, which is longer than the one set above.
+    }
+
+    @Override
+    public int getLoginTimeout() {
+        return 0;
+    }
+
+    @Override
+    public Logger getParentLogger() throws SQLFeatureNotSupportedException {
+        throw new SQLFeatureNotSupportedException();
+    }
+
+    @Override
+    public <T> T unwrap(Class<T> type) throws SQLException {
+        return type.cast(this);
+    }
+
+    @Override
+    public boolean isWrapperFor(Class<?> type) {
+        return type.isInstance(this);
+    }
+}

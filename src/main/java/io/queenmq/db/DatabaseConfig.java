@@ -1,0 +1,71 @@
+package io.queenmq.db;
+
+import java.time.Duration;
+
+/**
+ * Where the database is and how much of it one broker takes.
+ *
+ * @param host one name, or several separated by commas: the one that takes writes is used
+ * @param poolSize connections of the data plane; health and the listener have one each beside them
+ * @param statementTimeout after that long the server cancels a statement
+ * @param borrowTimeout after that long without a free connection a caller is refused
+ */
+public record DatabaseConfig(
+        String host,
+        int port,
+        String database,
+        String user,
+        String password,
+        int poolSize,
+        Duration statementTimeout,
+        Duration borrowTimeout) {
+
+    public static final Duration STATEMENT_TIMEOUT = Duration.ofSeconds(30);
+    public static final Duration BORROW_TIMEOUT = Duration.ofSeconds(5);
+
+    public DatabaseConfig {
+        if (poolSize < 1) {
+            throw new IllegalArgumentException("poolSize must be at least 1, got " + poolSize);
+        }
+    }
+
+    /** With every bound at its default. */
+    public static DatabaseConfig of(
+            String host, int port, String database, String user, String password) {
+        return new DatabaseConfig(
+                host,
+                port,
+                database,
+                user,
+                password,
+                defaultPoolSize(Runtime.getRuntime().availableProcessors()),
+                STATEMENT_TIMEOUT,
+                BORROW_TIMEOUT);
+    }
+
+    /** More connections than this only queue inside the server. */
+    public static int defaultPoolSize(int cores) {
+        return Math.min(48, 4 * cores + 8);
+    }
+
+    public DatabaseConfig withPoolSize(int size) {
+        return new DatabaseConfig(
+                host, port, database, user, password, size, statementTimeout, borrowTimeout);
+    }
+
+    public DatabaseConfig withStatementTimeout(Duration timeout) {
+        return new DatabaseConfig(
+                host, port, database, user, password, poolSize, timeout, borrowTimeout);
+    }
+
+    public DatabaseConfig withBorrowTimeout(Duration timeout) {
+        return new DatabaseConfig(
+                host, port, database, user, password, poolSize, statementTimeout, timeout);
+    }
+
+    /** Without the password, which must not reach a log. */
+    @Override
+    public String toString() {
+        return user + "@" + host + ":" + port + "/" + database;
+    }
+}

@@ -1,0 +1,127 @@
+package io.queenmq.db;
+
+import io.queenmq.model.Failure;
+import io.queenmq.model.QueenException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.sql.SQLException;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.util.PSQLException;
+import org.postgresql.util.ServerErrorMessage;
+
+/**
+ * What an error of the driver means. The line it draws: an error that the server reported for the
+ * statement undid it, so certainly nothing was stored; a connection that broke under way tells
+ * nothing.
+ */
+final class Refusals {
+    private static final Logger LOG = System.getLogger(Refusals.class.getName());
+
+    private static final Map<String, Failure> BY_CODE = byCode();
+
+    /** What to do about a failed statement. */
+    enum Verdict {
+        /** Serialization failure, deadlock or lock timeout: the same call may succeed now. */
+        RETRY,
+        /** The server runs but takes no writes, or is stopping: every connection is suspect. */
+        RECHECK_POOL,
+        /** Whether it committed is unknown. */
+        LOST,
+        /** The statement was refused and the connection is sound. */
+        REFUSED
+    }
+
+    private Refusals() {}
+
+    static Verdict verdict(SQLException error) {
+        String state = stateOf(error);
+        if (state.equals("40001") || state.equals("40P01") || state.equals("55P03")) {
+            return Verdict.RETRY;
+        }
+        if (state.equals("25006")) {
+            return Verdict.RECHECK_POOL;
+        }
+        return certainlyUndone(error) ? Verdict.REFUSED : Verdict.LOST;
+    }
+
+    /** The server said so itself, and went on to serve the connection. */
+    private static boolean certainlyUndone(SQLException error) {
+        ServerErrorMessage message = serverMessage(error);
+        if (message != null) {
+            return "ERROR".equals(message.getSeverity()) && !stateOf(error).startsWith("57P");
+        }
+        // Without a message of the server: either the link broke, or the driver refused the
+        // parameters before it sent anything.
+        String state = stateOf(error);
+        return !state.isEmpty() && !state.startsWith("08") && !state.startsWith("57P");
+    }
+
+    /** The refusal for a statement that was certainly undone. */
+    static QueenException refusal(String statement, SQLException error) {
+        String state = stateOf(error);
+        ServerErrorMessage message = serverMessage(error);
+        if (state.startsWith("QN") && message != null) {
+            Failure failure = BY_CODE.get(message.getMessage());
+            if (failure != null) {
+                String detail = message.getDetail();
+                return new QueenException(failure, detail == null ? failure.code() : detail, error);
+            }
+        }
+        if (state.equals("25006") || state.startsWith("53") || state.startsWith("08")) {
+            return new QueenException(
+                    Failure.DATABASE_AWAY, "the database refuses work: " + text(error), error);
+        }
+        if (state.equals("57014")) {
+            return new QueenException(
+                    Failure.DEADLINE, "the database took too long and was told to stop", error);
+        }
+        if (state.equals("40001") || state.equals("40P01") || state.equals("55P03")) {
+            return new QueenException(
+                    Failure.BUSY, "rows this request needs are held by somebody else", error);
+        }
+        LOG.log(Level.ERROR, "statement failed statement=" + statement + " state=" + state, error);
+        return new QueenException(Failure.INTERNAL, "internal error in " + statement, error);
+    }
+
+    /** No connection could be opened; nothing was sent. */
+    static QueenException away(SQLException error) {
+        return new QueenException(
+                Failure.DATABASE_AWAY, "cannot connect to the database: " + text(error), error);
+    }
+
+    /** The server is there and every connection stayed in use; nothing was sent. */
+    static QueenException allInUse(SQLException error) {
+        return new QueenException(Failure.OVERLOADED, "all database connections are in use", error);
+    }
+
+    static QueenException lost(Backend backend, SQLException error) {
+        return new QueenException(
+                Failure.OUTCOME_UNKNOWN,
+                "the database connection broke before it answered",
+                new ConnectionLost(backend, error));
+    }
+
+    static String stateOf(SQLException error) {
+        String state = error.getSQLState();
+        return state == null ? "" : state;
+    }
+
+    private static @Nullable ServerErrorMessage serverMessage(SQLException error) {
+        return error instanceof PSQLException own ? own.getServerErrorMessage() : null;
+    }
+
+    private static String text(Throwable error) {
+        String message = error.getMessage();
+        return message == null ? error.getClass().getSimpleName() : message;
+    }
+
+    private static Map<String, Failure> byCode() {
+        Map<String, Failure> byCode = new HashMap<>();
+        for (Failure failure : Failure.values()) {
+            byCode.put(failure.code(), failure);
+        }
+        return Map.copyOf(byCode);
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.queenmq.metrics;
+
+import org.jspecify.annotations.NullMarked;

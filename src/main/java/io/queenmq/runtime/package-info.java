@@ -1,0 +1,4 @@
+@NullMarked
+package io.queenmq.runtime;
+
+import org.jspecify.annotations.NullMarked;
