@@ -1,0 +1,235 @@
+-- Groups: registration, and where a lane begins for a group that has no cursor in it yet.
+
+-- queen_store.oldest_writer: earliest start of a transaction that may hold messages nobody sees yet.
+-- An append locks the lane's row before it stamps created_at, so whoever has stamped but not
+-- committed is found here by its lock on the table.
+-- Called by  safe_instant, ReadyProcedures
+-- Locks      none
+-- Returns    null = no such transaction; one whose start the server hides counts as 60 s old (grant
+--            pg_read_all_stats), a prepared one as begun 10 min before its PREPARE
+-- Cost       1 statement over the lock table
+create or replace function queen_store.oldest_writer()
+returns timestamptz
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return (
+        select min(case
+                   when l.pid is null then x.prepared - interval '10 minutes'
+                   else coalesce(a.xact_start, clock_timestamp() - interval '60 seconds') end)
+        from pg_locks l
+        left join pg_stat_activity a on a.pid = l.pid
+        left join pg_prepared_xacts x
+            on l.pid is null and l.virtualtransaction = '-1/' || x.transaction::text
+        where l.locktype = 'relation'
+          and l.database = (select d.oid from pg_database d where d.datname = current_database())
+          and l.relation = 'queen_store.partitions'::regclass
+          and l.mode in ('RowShareLock', 'RowExclusiveLock')
+          and l.granted);
+end
+$$;
+comment on function queen_store.oldest_writer() is
+    'Earliest start of a transaction that holds a row lock on lanes, so may have stamped messages it has not committed; null = none.';
+
+-- queen_store.safe_instant: the instant that start rule "new" means when it is registered now. A
+-- message acknowledged later than this call is never skipped by it, unless its transaction had
+-- been open for over 10 min; a little too much may be delivered.
+-- Called by  register_group, claim_first
+-- Locks      none
+-- Returns    now, or the start of the oldest writer, at most 10 min back
+-- Cost       1 statement over the lock table
+create or replace function queen_store.safe_instant()
+returns timestamptz
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    -- Read before the locks are: a writer that comes after them stamps later than this.
+    v_now timestamptz := clock_timestamp();
+begin
+    return greatest(least(v_now, queen_store.oldest_writer()), v_now - interval '10 minutes');
+end
+$$;
+comment on function queen_store.safe_instant() is
+    'Instant that start rule "new" means now: no message acknowledged later is skipped.';
+
+-- queen_store.register_group: makes the group's row and stores where it begins, once. The stored
+-- rule wins over the one of this call, but for a row that was made without one.
+-- Called by  GroupProcedures, queen.pop
+-- Locks      advisory on the name of a new queue and of a new or unregistered group, tried only;
+--            groups: one row, skip locked
+-- Returns    one row: ready with what is stored; busy when another transaction is at it;
+--            unknown_queue. p_rule null only makes the row
+-- Cost       1 statement for a known group; 4 for a new one
+create or replace function queen_store.register_group(
+    p_tenant_id uuid, p_queue text, p_group text, p_rule text, p_at timestamptz,
+    p_create_queue boolean)
+returns table (
+    verdict text, queue_id integer, group_id integer, generation integer, start_rule text,
+    start_at timestamptz)
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_queue_id integer;
+    v_group queen_store.groups%rowtype;
+    v_found text;
+    v_rule text := case when p_group = '__QUEUE_MODE__' then 'all'
+                        when p_rule = 'new' then 'instant' else p_rule end;
+    v_at timestamptz := case when v_rule = 'instant' then p_at end;
+begin
+    select q.id into v_queue_id
+    from queen_store.queues q
+    where q.tenant_id = p_tenant_id and q.name = p_queue and q.deleted_at is null;
+    if v_queue_id is null then
+        if not p_create_queue then
+            return query select 'unknown_queue', null::integer, null::integer, null::integer,
+                                null::text, null::timestamptz;
+            return;
+        end if;
+        select e.verdict, e.queue_id into v_found, v_queue_id
+        from queen_store.ensure_queue(p_tenant_id, p_queue) e;
+        if v_found <> 'ready' then
+            return query select 'busy', null::integer, null::integer, null::integer,
+                                null::text, null::timestamptz;
+            return;
+        end if;
+    end if;
+
+    select g.* into v_group
+    from queen_store.groups g
+    where g.queue_id = v_queue_id and g.name = p_group;
+    if v_group.id is null or (v_group.start_rule is null and v_rule is not null) then
+        if not pg_try_advisory_xact_lock(
+                queen_store.lock_key('group', v_queue_id::text, p_group)) then
+            return query select 'busy', v_queue_id, null::integer, null::integer,
+                                null::text, null::timestamptz;
+            return;
+        end if;
+        if v_rule = 'instant' and p_rule = 'new' then
+            v_at := queen_store.safe_instant();
+        end if;
+        -- Under the advisory lock nobody else inserts, so this waits for no one.
+        insert into queen_store.groups as g (queue_id, name, start_rule, start_at)
+        values (v_queue_id, p_group, v_rule, v_at)
+        on conflict (queue_id, name) do nothing;
+        select g.* into v_group
+        from queen_store.groups g
+        where g.queue_id = v_queue_id and g.name = p_group
+        for no key update skip locked;
+        if not found then
+            return query select 'busy', v_queue_id, null::integer, null::integer,
+                                null::text, null::timestamptz;
+            return;
+        end if;
+        if v_group.start_rule is null and v_rule is not null then
+            update queen_store.groups g
+            set start_rule = v_rule, start_at = v_at
+            where g.id = v_group.id
+            returning g.* into v_group;
+        end if;
+    end if;
+    return query select 'ready', v_queue_id, v_group.id, v_group.generation, v_group.start_rule,
+                        v_group.start_at;
+end
+$$;
+comment on function queen_store.register_group(uuid, text, text, text, timestamptz, boolean) is
+    'Makes a consumer group and stores, once, where it begins; never waits.';
+
+-- queen_store.start_committed: last offset that counts as consumed in a lane where the group has no
+-- cursor. For an instant that is the last message created before it, found by bisection.
+-- Called by  effective_cursor, lanes_with_work, claim_first
+-- Locks      none
+-- Returns    log_start - 1 to last_offset; null without a rule
+-- Cost       0 statements for "all" and for lanes quiet since the instant; else 2 to some 30 index probes
+create or replace function queen_store.start_committed(
+    p_partition_id bigint, p_log_start bigint, p_last_offset bigint, p_last_write_at timestamptz,
+    p_rule text, p_at timestamptz)
+returns bigint
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    -- Everything retained up to v_low was created before the instant, nothing above v_high was.
+    v_low bigint := p_log_start - 1;
+    v_high bigint := p_last_offset;
+    v_middle bigint := p_last_offset;
+    v_end bigint;
+    v_created_at timestamptz;
+begin
+    if p_rule is null then
+        return null;
+    end if;
+    if p_rule = 'all' or p_last_offset < p_log_start then
+        return v_low;
+    end if;
+    -- last_write_at is exact to one second.
+    if p_last_write_at + interval '1 second' < p_at then
+        return p_last_offset;
+    end if;
+    -- The newest segment first: most groups begin near the end.
+    while v_low < v_high loop
+        select s.base_offset, s.end_offset, s.created_at into v_middle, v_end, v_created_at
+        from queen_store.segments s
+        where s.partition_id = p_partition_id and s.base_offset <= v_middle
+        order by s.base_offset desc
+        limit 1;
+        if not found or v_end <= v_low then
+            -- A hole reaches up to the probe: what is above it decides.
+            select s.base_offset, s.end_offset, s.created_at into v_middle, v_end, v_created_at
+            from queen_store.segments s
+            where s.partition_id = p_partition_id and s.base_offset > v_low
+              and s.base_offset <= v_high
+            order by s.base_offset
+            limit 1;
+            if not found then
+                return v_low;
+            end if;
+        end if;
+        if v_created_at < p_at then
+            v_low := v_end;
+        else
+            v_high := v_middle - 1;
+        end if;
+        v_middle := v_low + (v_high - v_low + 1) / 2;
+    end loop;
+    return v_low;
+end
+$$;
+comment on function queen_store.start_committed(bigint, bigint, bigint, timestamptz, text, timestamptz) is
+    'Where a group without a cursor begins in a lane: the last offset that counts as consumed.';
+
+-- queen_store.effective_cursor: where a group stands in a lane, cursor row or not.
+-- Called by  views, queen_store.violations
+-- Locks      none
+-- Returns    last offset that counts as consumed, at least log_start - 1; null = no such lane or
+--            group, or a group that is not registered and has never touched this lane
+-- Cost       1 statement of 4 index probes, and start_committed where there is no cursor
+create or replace function queen_store.effective_cursor(p_partition_id bigint, p_group_id integer)
+returns bigint
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return (
+        select case
+               when c.partition_id is not null then greatest(c.committed, p.log_start - 1)
+               else queen_store.start_committed(
+                   p.id, p.log_start, p.last_offset, p.last_write_at,
+                   coalesce(g.seek_rule, g.start_rule),
+                   case when g.seek_rule is null then g.start_at else g.seek_at end) end
+        from queen_store.partitions p
+        join queen_store.groups g on g.id = p_group_id and g.queue_id = p.queue_id
+        left join queen_store.cursors c
+            on c.partition_id = p.id and c.group_id = g.id and c.generation = g.generation
+        where p.id = p_partition_id);
+end
+$$;
+comment on function queen_store.effective_cursor(bigint, integer) is
+    'Last offset that counts as consumed by a group in a lane, whether it has a cursor row there or not.';
