@@ -1,0 +1,500 @@
+package io.queenmq.combine;
+
+import io.queenmq.model.Failure;
+import io.queenmq.model.QueenException;
+import io.queenmq.runtime.Clock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.PriorityQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What waits in a {@link Combiner} and whose turn it is: bounded, fair, one call per key. All of it
+ * under one lock that is only ever held for a few steps of memory.
+ */
+final class Backlog<K, W extends Work<K>> {
+    /** A key this often busy in a row is tried by patient threads. */
+    private static final int BUSY_BEFORE_ALONE = 3;
+
+    private static final long FIRST_REST_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+    private final Combiner<K, W> combiner;
+    private final CombinerConfig config;
+    private final Clock clock;
+    private final LongAdder refused = new LongAdder();
+
+    /** Guards what follows. */
+    private final ReentrantLock state = new ReentrantLock();
+
+    private final Condition forFlushers = state.newCondition();
+    private final Condition forPatients = state.newCondition();
+    private final Condition roomMade = state.newCondition();
+    private final Condition emptied = state.newCondition();
+
+    private final Map<K, KeyQueue<K, W>> keys = new HashMap<>();
+    private final FairRing<K, W> common = new FairRing<>();
+    private final FairRing<K, W> singles = new FairRing<>();
+    private final FairRing<K, W> busyKeys = new FairRing<>();
+    private final PriorityQueue<KeyQueue<K, W>> resting =
+            new PriorityQueue<>(Comparator.comparingLong((KeyQueue<K, W> key) -> key.dueNanos));
+
+    private long heldItems;
+    private long heldBytes;
+    private int waiters;
+    private int idleFlushers;
+    private boolean singleInFlight;
+    private boolean singlesHadTheirTurn;
+    private boolean stopping;
+    private boolean ended;
+
+    Backlog(Combiner<K, W> combiner, CombinerConfig config, Clock clock) {
+        this.combiner = combiner;
+        this.config = config;
+        this.clock = clock;
+    }
+
+    void submit(List<W> works, long deadlineNanos) {
+        long items = 0;
+        long bytes = 0;
+        for (int i = 0; i < works.size(); i++) {
+            items += works.get(i).items();
+            bytes += works.get(i).bytes();
+        }
+        state.lock();
+        try {
+            if (!hasRoom(works, items, bytes)) {
+                awaitRoom(works, items, bytes, deadlineNanos);
+            }
+            if (stopping) {
+                throw stopped();
+            }
+            heldItems += items;
+            heldBytes += bytes;
+            for (int i = 0; i < works.size(); i++) {
+                W work = works.get(i);
+                KeyQueue<K, W> key = keys.get(work.key());
+                if (key == null) {
+                    key = new KeyQueue<>(work);
+                    keys.put(key.key, key);
+                }
+                key.bytes += work.bytes();
+                key.waiting.addLast(work);
+                lineUp(key);
+            }
+        } finally {
+            state.unlock();
+        }
+    }
+
+    boolean withdraw(W work) {
+        state.lock();
+        try {
+            KeyQueue<K, W> key = keys.get(work.key());
+            if (key == null || !key.waiting.remove(work)) {
+                return false;
+            }
+            letGo(key, work.items(), work.bytes());
+            forgetIfEmpty(key);
+            return true;
+        } finally {
+            state.unlock();
+        }
+    }
+
+    /** Refuses what comes and waits until nothing is left, or for so long. */
+    void drain(Duration patience) {
+        state.lock();
+        try {
+            stopping = true;
+            roomMade.signalAll();
+            long left = patience.toNanos();
+            while (!keys.isEmpty() && left > 0) {
+                left = emptied.awaitNanos(left);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            state.unlock();
+        }
+    }
+
+    /** Sends the threads home; returns what nobody will serve any more. */
+    List<Bundle<K, W>> end() {
+        List<Bundle<K, W>> late = new ArrayList<>();
+        state.lock();
+        try {
+            ended = true;
+            for (KeyQueue<K, W> key : keys.values()) {
+                if (!key.waiting.isEmpty()) {
+                    Bundle<K, W> bundle = new Bundle<>(combiner, key, false);
+                    bundle.works.addAll(key.waiting);
+                    key.waiting.clear();
+                    late.add(bundle);
+                }
+            }
+            forFlushers.signalAll();
+            forPatients.signalAll();
+        } finally {
+            state.unlock();
+        }
+        return late;
+    }
+
+    /** Items waiting or under way. */
+    long heldItems() {
+        state.lock();
+        try {
+            return heldItems;
+        } finally {
+            state.unlock();
+        }
+    }
+
+    /** Bytes waiting or under way. */
+    long heldBytes() {
+        state.lock();
+        try {
+            return heldBytes;
+        } finally {
+            state.unlock();
+        }
+    }
+
+    /** Submissions refused for want of room. */
+    long refused() {
+        return refused.sum();
+    }
+
+    // -- room ------------------------------------------------------------------------------------
+
+    /** An empty combiner has room for anything, or a work over its bounds could never be served. */
+    private boolean hasRoom(List<W> works, long items, long bytes) {
+        if (heldItems == 0) {
+            return true;
+        }
+        CombinerConfig.Room room = config.room();
+        if (heldItems + items > room.items() || heldBytes + bytes > room.bytes()) {
+            return false;
+        }
+        for (int i = 0; i < works.size(); i++) {
+            W work = works.get(i);
+            KeyQueue<K, W> key = keys.get(work.key());
+            if (key != null && key.bytes > 0 && key.bytes + work.bytes() > room.bytesOfKey()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private void awaitRoom(List<W> works, long items, long bytes, long deadlineNanos) {
+        long left = Math.min(config.room().patience().toNanos(), deadlineNanos - clock.nanos());
+        if (waiters >= config.room().waiters()) {
+            left = 0;
+        }
+        waiters++;
+        try {
+            while (!stopping && !hasRoom(works, items, bytes)) {
+                if (left <= 0) {
+                    refused.increment();
+                    throw overloaded();
+                }
+                left = roomMade.awaitNanos(left);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new QueenException(Failure.STOPPING, "interrupted while waiting for room", e);
+        } finally {
+            waiters--;
+        }
+    }
+
+    private QueenException overloaded() {
+        return new QueenException(
+                Failure.OVERLOADED,
+                "no room for more %s work: %d of %d items, %d of %d bytes are held"
+                        .formatted(
+                                config.name(),
+                                heldItems,
+                                config.room().items(),
+                                heldBytes,
+                                config.room().bytes()));
+    }
+
+    private void letGo(KeyQueue<K, W> key, long items, long bytes) {
+        heldItems -= items;
+        heldBytes -= bytes;
+        key.bytes -= bytes;
+        if (waiters > 0) {
+            roomMade.signalAll();
+        }
+    }
+
+    private void forgetIfEmpty(KeyQueue<K, W> key) {
+        if (key.waiting.isEmpty() && !key.inFlight && !key.inLine) {
+            keys.remove(key.key);
+            if (keys.isEmpty()) {
+                emptied.signalAll();
+            }
+        }
+    }
+
+    // -- turns -----------------------------------------------------------------------------------
+
+    /** Puts a key where its next call will find it, unless it is there already or under way. */
+    private void lineUp(KeyQueue<K, W> key) {
+        if (key.inFlight || key.inLine || key.waiting.isEmpty()) {
+            return;
+        }
+        key.inLine = true;
+        if (key.busy >= BUSY_BEFORE_ALONE) {
+            resting.add(key);
+            forPatients.signal();
+        } else {
+            (needsOwnCall(key) ? singles : common).add(key);
+            if (idleFlushers > 0) {
+                forFlushers.signal();
+            }
+        }
+    }
+
+    private boolean needsOwnCall(KeyQueue<K, W> key) {
+        W head = key.waiting.getFirst();
+        return key.suspects > 0
+                || head.bytes() > config.call().aloneBytes()
+                || head.items() > config.call().items();
+    }
+
+    /** What a free flusher serves next; empty = the combiner has ended. */
+    List<Bundle<K, W>> takeTogether() throws InterruptedException {
+        List<Bundle<K, W>> taken = new ArrayList<>();
+        state.lock();
+        try {
+            while (!ended) {
+                if (singles.isEmpty()
+                        || singleInFlight
+                        || (singlesHadTheirTurn && !common.isEmpty())) {
+                    singlesHadTheirTurn = false;
+                    takeCommon(taken);
+                } else {
+                    singlesHadTheirTurn = true;
+                    takeSingle(taken);
+                }
+                if (!taken.isEmpty()) {
+                    // What is left behind may find another flusher asleep: one signal can stand for
+                    // several keys.
+                    if (idleFlushers > 0 && !(common.isEmpty() && singles.isEmpty())) {
+                        forFlushers.signal();
+                    }
+                    return taken;
+                }
+                if (common.isEmpty() && (singles.isEmpty() || singleInFlight)) {
+                    idleFlushers++;
+                    try {
+                        forFlushers.await();
+                    } finally {
+                        idleFlushers--;
+                    }
+                }
+            }
+            return taken;
+        } finally {
+            state.unlock();
+        }
+    }
+
+    private void takeCommon(List<Bundle<K, W>> taken) {
+        CombinerConfig.Call call = config.call();
+        long items = 0;
+        long bytes = 0;
+        while (taken.size() < call.keys()) {
+            KeyQueue<K, W> key = common.peek();
+            if (key == null) {
+                return;
+            }
+            W head = key.waiting.peekFirst();
+            if (head == null || needsOwnCall(key)) {
+                // Its first work was withdrawn since it lined up.
+                common.remove();
+                stepOut(key);
+                continue;
+            }
+            boolean fits =
+                    items + head.items() <= call.items() && bytes + head.bytes() <= call.bytes();
+            if (!fits && !taken.isEmpty()) {
+                return;
+            }
+            common.remove();
+            Bundle<K, W> bundle =
+                    bundle(
+                            key,
+                            call.items() - items,
+                            Math.min(call.aloneBytes(), call.bytes() - bytes));
+            items += bundle.items;
+            bytes += bundle.bytes;
+            taken.add(bundle);
+        }
+    }
+
+    private void takeSingle(List<Bundle<K, W>> taken) {
+        KeyQueue<K, W> key = singles.peek();
+        if (key == null) {
+            return;
+        }
+        singles.remove();
+        if (key.waiting.isEmpty()) {
+            stepOut(key);
+            return;
+        }
+        singleInFlight = true;
+        Bundle<K, W> bundle = bundle(key, 0, 0);
+        bundle.ownCall = true;
+        taken.add(bundle);
+    }
+
+    private void stepOut(KeyQueue<K, W> key) {
+        key.inLine = false;
+        lineUp(key);
+        forgetIfEmpty(key);
+    }
+
+    /** The first work of a key, and as many more as stay within the bounds. */
+    private Bundle<K, W> bundle(KeyQueue<K, W> key, long itemsMax, long bytesMax) {
+        Bundle<K, W> bundle = new Bundle<>(combiner, key, key.suspects > 0);
+        key.inLine = false;
+        key.inFlight = true;
+        W work = key.waiting.removeFirst();
+        while (true) {
+            bundle.works.add(work);
+            bundle.items += work.items();
+            bundle.bytes += work.bytes();
+            if (bundle.suspect) {
+                key.suspects--;
+                return bundle;
+            }
+            W next = key.waiting.peekFirst();
+            if (next == null
+                    || bundle.items + next.items() > itemsMax
+                    || bundle.bytes + next.bytes() > bytesMax) {
+                return bundle;
+            }
+            work = key.waiting.removeFirst();
+        }
+    }
+
+    /** The busy key whose turn it is; null = the combiner has ended. */
+    @Nullable Bundle<K, W> takeAlone() throws InterruptedException {
+        state.lock();
+        try {
+            while (!ended) {
+                long now = clock.nanos();
+                KeyQueue<K, W> rested = resting.peek();
+                while (rested != null && rested.dueNanos - now <= 0) {
+                    busyKeys.add(resting.remove());
+                    rested = resting.peek();
+                }
+                KeyQueue<K, W> key = busyKeys.peek();
+                if (key != null) {
+                    busyKeys.remove();
+                    if (busyKeys.peek() != null) {
+                        forPatients.signal();
+                    }
+                    if (!key.waiting.isEmpty()) {
+                        return bundle(key, config.call().items(), config.call().aloneBytes());
+                    }
+                    stepOut(key);
+                } else if (rested == null) {
+                    forPatients.await();
+                } else {
+                    forPatients.awaitNanos(rested.dueNanos - now);
+                }
+            }
+            return null;
+        } finally {
+            state.unlock();
+        }
+    }
+
+    // -- after a call ----------------------------------------------------------------------------
+
+    /** Frees the keys of a call; returns the bundles that nobody will serve any more. */
+    List<Bundle<K, W>> finish(List<Bundle<K, W>> bundles) {
+        List<Bundle<K, W>> late = new ArrayList<>(0);
+        state.lock();
+        try {
+            if (bundles.getFirst().ownCall) {
+                singleInFlight = false;
+            }
+            for (int i = 0; i < bundles.size(); i++) {
+                Bundle<K, W> bundle = bundles.get(i);
+                if (bundle.outcome != Bundle.Outcome.HELD && !putBack(bundle, bundle.outcome)) {
+                    late.add(bundle);
+                }
+            }
+        } finally {
+            state.unlock();
+        }
+        return late;
+    }
+
+    /** Ends the holding of a key; false = nobody will serve the bundle any more. */
+    boolean release(Bundle<K, W> bundle, Bundle.Outcome outcome) {
+        state.lock();
+        try {
+            return putBack(bundle, outcome);
+        } finally {
+            state.unlock();
+        }
+    }
+
+    private boolean putBack(Bundle<K, W> bundle, Bundle.Outcome outcome) {
+        KeyQueue<K, W> key = bundle.home;
+        key.inFlight = false;
+        boolean late = ended && outcome != Bundle.Outcome.DONE;
+        if (late || outcome == Bundle.Outcome.DONE) {
+            key.busy = 0;
+            letGo(key, bundle.items, bundle.bytes);
+        } else {
+            long items = bundle.items;
+            long bytes = bundle.bytes;
+            for (int i = bundle.works.size() - 1; i >= 0; i--) {
+                W work = bundle.works.get(i);
+                items -= work.items();
+                bytes -= work.bytes();
+                key.waiting.addFirst(work);
+            }
+            letGo(key, items, bytes);
+            if (outcome == Bundle.Outcome.SUSPECT) {
+                key.suspects += bundle.works.size();
+            } else if (bundle.suspect) {
+                key.suspects += bundle.works.size();
+            }
+            if (outcome == Bundle.Outcome.BUSY) {
+                key.busy++;
+                key.dueNanos = clock.nanos() + restNanos(key.busy);
+            }
+        }
+        lineUp(key);
+        forgetIfEmpty(key);
+        return !late;
+    }
+
+    private long restNanos(int busy) {
+        if (busy <= BUSY_BEFORE_ALONE) {
+            return 0;
+        }
+        int doublings = Math.min(busy - BUSY_BEFORE_ALONE - 1, 20);
+        return Math.min(FIRST_REST_NANOS << doublings, config.backOffMax().toNanos());
+    }
+
+    static QueenException stopped() {
+        return new QueenException(Failure.STOPPING, "the broker is stopping");
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.queenmq.combine;
+
+import org.jspecify.annotations.NullMarked;
