@@ -233,3 +233,45 @@ end
 $$;
 comment on function queen_store.effective_cursor(bigint, integer) is
     'Last offset that counts as consumed by a group in a lane, whether it has a cursor row there or not.';
+
+-- queen_store.mark_consumed: stamps the first acknowledgement a group ever made.
+-- Called by  claim_auto, claim_first, ack_batches, ack_messages
+-- Locks      groups, skip locked (whoever holds the row stamps it, or the next call does), and only
+--            those not stamped yet
+-- Returns    groups stamped
+-- Cost       1 statement, one index probe per group; 2 at the first time
+create or replace function queen_store.mark_consumed(p_group_ids integer[])
+returns integer
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+    v_group_ids integer[];
+    v_marked integer := 0;
+begin
+    select array_agg(i.group_id) into v_group_ids
+    from unnest(p_group_ids) i (group_id)
+    cross join lateral (
+        select g.consumed_at
+        from queen_store.groups g
+        where g.id = i.group_id
+        limit 1) g
+    where g.consumed_at is null;
+    if v_group_ids is not null then
+        update queen_store.groups g
+        set consumed_at = clock_timestamp()
+        where g.id = any (array(
+            select g.id
+            from queen_store.groups g
+            where g.id = any (v_group_ids) and g.consumed_at is null
+            for no key update skip locked));
+        get diagnostics v_marked = row_count;
+    end if;
+    return v_marked;
+end
+$$;
+comment on function queen_store.mark_consumed(integer[]) is
+    'Stamps the first acknowledgement of groups; never waits.';

@@ -1,0 +1,589 @@
+-- Pops: claims of many callers in one call. A claim never waits: a cursor locked by somebody else is
+-- a verdict. Only claim decides; what a caller believed about lanes before is a hint.
+
+-- queen_store.claim: takes messages for several jobs (one job = one pop) from candidate lanes, in
+-- the order given: lane by lane, until the job's budget or its number of lanes is used up. A job
+-- with a lease id gets a lease, one without has its messages committed at once.
+-- Called by  claim_leased, claim_first, claim_auto
+-- Locks      cursors, skip locked: only those with messages to take and no live lease
+-- Returns    one row per candidate, one per segment for those served, offsets ascending
+-- Cost       3 statements whatever the number of candidates, primary keys only; segments are read
+--            only for as many lanes as the budget is likely to reach
+create or replace function queen_store.claim(
+    p_lease_ids uuid[], p_budgets integer[], p_lane_limits integer[], p_lease_seconds integer[],
+    p_several boolean[], p_max_bytes integer, p_jobs integer[], p_partition_ids bigint[],
+    p_group_ids integer[])
+returns table (
+    candidate integer, verdict text, lease_id uuid, lease_expires_at timestamptz,
+    visible_at timestamptz, attempt integer, batch_end bigint, last_offset bigint,
+    base_offset bigint, first_index integer, message_count integer, created_at timestamptz,
+    keys bytea, frames bytea)
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz := clock_timestamp();
+    v_ordinals integer[];
+    v_jobs integer[];
+    v_partition_ids bigint[];
+    v_group_ids integer[];
+begin
+    -- Every look-up below is a lateral with a limit: so it stays a probe of the key even in a plan
+    -- that was made while the tables were empty.
+    select array_agg(i.ordinal), array_agg(i.job), array_agg(i.partition_id), array_agg(i.group_id)
+    into v_ordinals, v_jobs, v_partition_ids, v_group_ids
+    from (
+        select distinct on (u.partition_id, u.group_id)
+               u.ordinal::integer, u.job, u.partition_id, u.group_id
+        from unnest(p_jobs, p_partition_ids, p_group_ids)
+            with ordinality u (job, partition_id, group_id, ordinal)
+        order by u.partition_id, u.group_id, u.ordinal) i
+    cross join lateral (
+        select p.last_offset
+        from queen_store.partitions p
+        where p.id = i.partition_id
+        limit 1) p
+    cross join lateral (
+        select c.partition_id
+        from queen_store.cursors c
+        where c.partition_id = i.partition_id and c.group_id = i.group_id
+          and c.committed < p.last_offset
+          and (c.lease_expires_at is null or c.lease_expires_at <= v_now)
+        for no key update skip locked) c;
+
+    -- A later statement than the lock, so that it sees what the last holder committed.
+    v_now := clock_timestamp();
+    if v_ordinals is not null then
+        return query
+        with lane as (
+            select i.ordinal, i.job, i.partition_id, i.group_id, c.generation, c.committed, c.epoch,
+                   c.attempt_offset, c.attempt_count, p.last_offset,
+                   greatest(c.committed + 1, p.log_start) as wanted,
+                   q.lease_seconds,
+                   case when q.delayed_processing_seconds > 0
+                        then make_interval(secs => q.delayed_processing_seconds) end as delay,
+                   case when q.id is null or g.id is null then 'unknown_partition'
+                        when g.generation <> c.generation then 'no_cursor' end as refusal,
+                   p_lease_ids[i.job] as lease_id,
+                   greatest(p_budgets[i.job], 1) as budget,
+                   case when p_several[i.job] then p_lane_limits[i.job] else 1 end as lane_limit
+            from unnest(v_ordinals, v_jobs, v_partition_ids, v_group_ids)
+                i (ordinal, job, partition_id, group_id)
+            cross join lateral (
+                select c.generation, c.committed, c.epoch, c.attempt_offset, c.attempt_count
+                from queen_store.cursors c
+                where c.partition_id = i.partition_id and c.group_id = i.group_id
+                limit 1) c
+            left join lateral (
+                select p.queue_id, p.last_offset, p.log_start
+                from queen_store.partitions p
+                where p.id = i.partition_id
+                limit 1) p on true
+            left join lateral (
+                select q.id, q.lease_seconds, q.delayed_processing_seconds
+                from queen_store.queues q
+                where q.id = p.queue_id and q.deleted_at is null
+                limit 1) q on true
+            left join lateral (
+                select g.id, g.generation
+                from queen_store.groups g
+                where g.id = i.group_id and g.queue_id = p.queue_id
+                limit 1) g on true
+        ),
+        -- How much the lanes before surely hold: those behind a full budget need no reading.
+        counted as (
+            select l.*,
+                   coalesce(sum(l.sure) over ahead, 0) as sure_messages,
+                   count(*) filter (where l.sure > 0) over ahead as sure_lanes
+            from (
+                select l.*,
+                       case when l.refusal is null and l.delay is null
+                            then least(greatest(l.last_offset - l.wanted + 1, 0), l.budget)::integer
+                            else 0 end as sure
+                from lane l) l
+            window ahead as (
+                partition by l.job order by l.ordinal
+                rows between unbounded preceding and 1 preceding)
+        ),
+        aimed as (
+            select l.*,
+                   l.refusal is null and l.committed < l.last_offset
+                   and l.sure_messages < l.budget
+                   and (l.lane_limit = 0 or l.sure_lanes < l.lane_limit) as readable
+            from counted l
+        ),
+        -- The segment that covers the first wanted offset, else the first behind the hole. What
+        -- must be read from there on is bounded by the budget: a segment holds a message at least.
+        slice as (
+            select l.*, s.epoch as segment_epoch, s.base_offset, s.created_at, s.keys, s.frames,
+                   greatest(l.wanted - s.base_offset, 0)::integer as first_index,
+                   (s.end_offset - greatest(l.wanted, s.base_offset) + 1)::integer as available,
+                   s.created_at + l.delay as visible_at,
+                   s.base_offset is null or s.base_offset = f.base_offset as is_first,
+                   case when s.base_offset is null then false
+                        when l.delay is null then true
+                        else s.created_at + l.delay <= v_now end as visible
+            from aimed l
+            left join lateral (
+                select coalesce(
+                    (select h.base_offset
+                     from (select s.base_offset, s.end_offset, s.frames is null as is_gone
+                           from queen_store.segments s
+                           where s.partition_id = l.partition_id and s.epoch >= l.epoch
+                             and s.base_offset <= l.wanted
+                           order by s.base_offset desc
+                           limit 1) h
+                     where h.end_offset >= l.wanted and not h.is_gone),
+                    (select s.base_offset
+                     from queen_store.segments s
+                     where s.partition_id = l.partition_id and s.epoch >= l.epoch
+                       and s.base_offset > l.wanted and s.frames is not null
+                     order by s.base_offset
+                     limit 1)) as base_offset
+                offset 0) f on l.readable
+            left join lateral (
+                select s.epoch, s.base_offset, s.end_offset, s.created_at, s.keys, s.frames
+                from queen_store.segments s
+                where s.partition_id = l.partition_id and s.epoch >= l.epoch
+                  and s.base_offset >= f.base_offset
+                  and s.base_offset < greatest(l.wanted, f.base_offset) + l.budget
+                  and s.frames is not null
+                offset 0) s on f.base_offset is not null
+        ),
+        walked as (
+            select s.*,
+                   sum(case when s.visible then s.available end) over walk
+                       - s.available as messages_before,
+                   count(*) filter (where s.visible and s.is_first) over walk as lanes_so_far,
+                   sum(case when s.visible then octet_length(s.frames) end) over walk as bytes_so_far
+            from slice s
+            window walk as (
+                partition by s.job order by s.ordinal, s.base_offset rows unbounded preceding)
+        ),
+        taken as (
+            select w.*,
+                   case when w.visible and w.messages_before < w.budget
+                         and (w.lane_limit = 0 or w.lanes_so_far <= w.lane_limit)
+                         -- Without a lease only what is returned here may be committed.
+                         and (w.lease_id is not null or w.messages_before = 0
+                              or w.bytes_so_far <= p_max_bytes)
+                        then least(w.available, w.budget - w.messages_before)::integer
+                        end as take
+            from walked w
+        ),
+        outcome as materialized (
+            select t.*,
+                   max(t.base_offset + t.first_index + t.take - 1) over lane as lane_end,
+                   max(case when t.take > 0 then t.segment_epoch end) over lane as lane_epoch,
+                   bool_or(t.visible) over lane as lane_visible,
+                   min(case when not t.visible then t.visible_at end) over lane as lane_visible_at,
+                   case when t.lease_id is not null then v_now + make_interval(secs => case
+                       when p_lease_seconds[t.job] > 0 then p_lease_seconds[t.job]
+                       else t.lease_seconds end) end as expires_at,
+                   queen_store.lease_uuid(t.lease_id, case
+                       when p_several[t.job] then 0 else t.partition_id end) as full_lease_id,
+                   max(case when t.is_first and t.lease_id is not null
+                             and t.base_offset + t.first_index = t.attempt_offset
+                            then t.attempt_count + 1 else 1 end) over lane as next_attempt,
+                   -- Nothing is retained beyond the cursor: it may stop counting as pending.
+                   t.readable and t.base_offset is null as sealed
+            from taken t
+            window lane as (partition by t.job, t.ordinal)
+        ),
+        -- Not an update with a join: the key probe of "on conflict" cannot become a scan, and every
+        -- row is there and locked.
+        written as (
+            insert into queen_store.cursors as c (
+                partition_id, group_id, generation, epoch, committed, batch_end, lease_id,
+                lease_expires_at, attempt_offset, attempt_count)
+            select o.partition_id, o.group_id, o.generation,
+                   case when o.lease_id is null and not o.sealed then o.lane_epoch else o.epoch end,
+                   case when o.sealed then o.last_offset
+                        when o.lease_id is null then o.lane_end
+                        else o.committed end,
+                   case when not o.sealed and o.lease_id is not null then o.lane_end end,
+                   case when not o.sealed then o.full_lease_id end,
+                   case when not o.sealed then o.expires_at end,
+                   case when not o.sealed and o.lease_id is not null
+                        then o.base_offset + o.first_index else o.attempt_offset end,
+                   case when not o.sealed and o.lease_id is not null
+                        then o.next_attempt else o.attempt_count end
+            from outcome o
+            where o.is_first and (o.take > 0 or o.sealed)
+            on conflict (partition_id, group_id) do update
+            set epoch = excluded.epoch, committed = excluded.committed,
+                batch_end = excluded.batch_end, lease_id = excluded.lease_id,
+                lease_expires_at = excluded.lease_expires_at,
+                attempt_offset = excluded.attempt_offset, attempt_count = excluded.attempt_count
+        ),
+        listed as (
+            insert into queen_store.leases (lease_id, partition_ids, group_ids, expires_at)
+            select o.full_lease_id, array_agg(o.partition_id order by o.ordinal),
+                   array_agg(o.group_id order by o.ordinal), max(o.expires_at)
+            from outcome o
+            where o.is_first and o.take > 0 and o.lease_id is not null and p_several[o.job]
+            group by o.full_lease_id
+        )
+        select o.ordinal,
+               case when o.take > 0 then case when o.lease_id is null then 'served' else 'leased' end
+                    when o.refusal is not null then o.refusal
+                    when o.lane_visible or (not o.readable and o.committed < o.last_offset)
+                        then 'spare'
+                    else 'empty' end,
+               case when o.take > 0 then o.full_lease_id end,
+               case when o.take > 0 then o.expires_at end,
+               o.lane_visible_at,
+               case when o.take > 0 then o.next_attempt end,
+               case when o.take > 0 then o.lane_end end,
+               o.last_offset,
+               case when o.take > 0 then o.base_offset end,
+               case when o.take > 0 then o.first_index end,
+               o.take,
+               case when o.take > 0 then o.created_at end,
+               case when o.take > 0 then o.keys end,
+               case when o.take > 0 and (o.lease_id is null or o.bytes_so_far <= p_max_bytes)
+                    then o.frames end
+        from outcome o
+        where o.take > 0 or (o.is_first and o.lane_end is null)
+        order by o.ordinal, o.base_offset;
+    end if;
+
+    if cardinality(v_ordinals) is distinct from cardinality(p_jobs) then
+        return query
+        select i.ordinal::integer,
+               case when q.id is null or g.id is null then 'unknown_partition'
+                    when c.generation is distinct from g.generation then 'no_cursor'
+                    when c.lease_expires_at > v_now then 'held'
+                    when c.committed >= p.last_offset then 'empty'
+                    else 'busy' end,
+               null::uuid,
+               case when c.generation = g.generation and c.lease_expires_at > v_now
+                    then c.lease_expires_at end,
+               null::timestamptz, null::integer, null::bigint, p.last_offset, null::bigint,
+               null::integer, null::integer, null::timestamptz, null::bytea, null::bytea
+        from unnest(p_partition_ids, p_group_ids) with ordinality i (partition_id, group_id, ordinal)
+        left join lateral (
+            select p.queue_id, p.last_offset
+            from queen_store.partitions p
+            where p.id = i.partition_id
+            limit 1) p on true
+        left join lateral (
+            select q.id
+            from queen_store.queues q
+            where q.id = p.queue_id and q.deleted_at is null
+            limit 1) q on true
+        left join lateral (
+            select g.id, g.generation
+            from queen_store.groups g
+            where g.id = i.group_id and g.queue_id = p.queue_id
+            limit 1) g on true
+        left join lateral (
+            select c.generation, c.committed, c.lease_expires_at
+            from queen_store.cursors c
+            where c.partition_id = i.partition_id and c.group_id = i.group_id
+            limit 1) c on true
+        where v_ordinals is null or i.ordinal <> all (v_ordinals)
+        order by i.ordinal;
+    end if;
+end
+$$;
+comment on function queen_store.claim(
+    uuid[], integer[], integer[], integer[], boolean[], integer, integer[], bigint[], integer[]) is
+    'Takes messages for several pops from candidate lanes; the body of claim_leased, claim_first and claim_auto.';
+
+-- queen_store.claim_leased: the claim of pops with a lease, for lanes where the group has a cursor.
+-- Its commit is not flushed: a lease lost in a crash of the server only redelivers. The setting
+-- holds for the whole transaction, so nothing but the broker, in autocommit, may call this.
+-- Called by  PopProcedures
+-- Locks      those of claim
+-- Returns    per candidate leased, empty, held, busy, no_cursor, unknown_partition or spare (budget
+--            or lane limit used up); empty with visible_at = hidden by delayedProcessing until then
+-- Cost       claim
+create or replace function queen_store.claim_leased(
+    p_lease_ids uuid[], p_budgets integer[], p_lane_limits integer[], p_lease_seconds integer[],
+    p_several boolean[], p_max_bytes integer, p_jobs integer[], p_partition_ids bigint[],
+    p_group_ids integer[])
+returns table (
+    candidate integer, verdict text, lease_id uuid, lease_expires_at timestamptz,
+    visible_at timestamptz, attempt integer, batch_end bigint, last_offset bigint,
+    base_offset bigint, first_index integer, message_count integer, created_at timestamptz,
+    keys bytea, frames bytea)
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select c.*
+    from queen_store.claim(
+        p_lease_ids, p_budgets, p_lane_limits, p_lease_seconds, p_several, p_max_bytes, p_jobs,
+        p_partition_ids, p_group_ids) c;
+    perform set_config('synchronous_commit', 'off', true);
+end
+$$;
+comment on function queen_store.claim_leased(
+    uuid[], integer[], integer[], integer[], boolean[], integer, integer[], bigint[], integer[]) is
+    'Leases messages for several pops; commits without a flush, so for brokers in autocommit only.';
+
+-- queen_store.claim_auto: the claim of pops without a lease. What it returns is committed, and
+-- nothing else: a job takes at most p_max_bytes of frames, or one segment if that is larger.
+-- Called by  PopProcedures
+-- Locks      those of claim, then groups at a group's first message ever, skip locked
+-- Returns    as claim_leased, but served for leased
+-- Cost       claim, and 1 statement over the groups
+create or replace function queen_store.claim_auto(
+    p_budgets integer[], p_lane_limits integer[], p_max_bytes integer, p_jobs integer[],
+    p_partition_ids bigint[], p_group_ids integer[])
+returns table (
+    candidate integer, verdict text, lease_id uuid, lease_expires_at timestamptz,
+    visible_at timestamptz, attempt integer, batch_end bigint, last_offset bigint,
+    base_offset bigint, first_index integer, message_count integer, created_at timestamptz,
+    keys bytea, frames bytea)
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    return query
+    with claimed as materialized (
+        select c.*
+        from queen_store.claim(
+            array_fill(null::uuid, array[cardinality(p_budgets)]), p_budgets, p_lane_limits,
+            array_fill(0, array[cardinality(p_budgets)]),
+            array_fill(true, array[cardinality(p_budgets)]), p_max_bytes, p_jobs,
+            p_partition_ids, p_group_ids) c
+    )
+    select c.*
+    from claimed c
+    cross join queen_store.mark_consumed(array(
+        select distinct p_group_ids[c.candidate] from claimed c where c.verdict = 'served')) m;
+end
+$$;
+comment on function queen_store.claim_auto(
+    integer[], integer[], integer, integer[], bigint[], integer[]) is
+    'Takes messages for several pops and commits the cursors at once.';
+
+-- queen_store.claim_first: the claim for lanes where the group may have no cursor yet: places it by
+-- the group's rule, or by the candidate's where the group has none ("new" = from now on). A lane
+-- of a registered group with nothing to deliver gets no row. The commit is flushed: a lost place
+-- would be taken later, past messages.
+-- Called by  PopProcedures, queen.pop
+-- Locks      advisory on (lane, group), tried only; cursors of an older generation, skip locked;
+--            those of claim; then groups at a group's first message ever, skip locked
+-- Returns    as claim_leased; a job without lease id is served at once
+-- Cost       claim and 3 statements, and start_committed per new cursor
+create or replace function queen_store.claim_first(
+    p_lease_ids uuid[], p_budgets integer[], p_lane_limits integer[], p_lease_seconds integer[],
+    p_several boolean[], p_max_bytes integer, p_jobs integer[], p_partition_ids bigint[],
+    p_group_ids integer[], p_rules text[], p_instants timestamptz[])
+returns table (
+    candidate integer, verdict text, lease_id uuid, lease_expires_at timestamptz,
+    visible_at timestamptz, attempt integer, batch_end bigint, last_offset bigint,
+    base_offset bigint, first_index integer, message_count integer, created_at timestamptz,
+    keys bytea, frames bytea)
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_new_at timestamptz :=
+        case when 'new' = any (p_rules) then queen_store.safe_instant() end;
+    v_ordinals integer[];
+    v_partition_ids bigint[];
+    v_group_ids integer[];
+    v_rules text[];
+    v_ats timestamptz[];
+    v_ruleless integer[];
+begin
+    with missing as materialized (
+        select distinct on (i.partition_id, i.group_id)
+               i.ordinal::integer, i.partition_id, i.group_id, g.generation,
+               c.generation is not null as stale,
+               coalesce(g.seek_rule, g.start_rule,
+                        case when i.rule = 'new' then 'instant' else i.rule end) as rule,
+               case when g.seek_rule is not null then g.seek_at
+                    when g.start_rule is not null then g.start_at
+                    when i.rule = 'new' then least(v_new_at, i.instant)
+                    else i.instant end as at
+        from unnest(p_partition_ids, p_group_ids, p_rules, p_instants)
+            with ordinality i (partition_id, group_id, rule, instant, ordinal)
+        cross join lateral (
+            select p.queue_id
+            from queen_store.partitions p
+            where p.id = i.partition_id
+            limit 1) p
+        cross join lateral (
+            select q.id
+            from queen_store.queues q
+            where q.id = p.queue_id and q.deleted_at is null
+            limit 1) q
+        cross join lateral (
+            select g.generation, g.start_rule, g.start_at, g.seek_rule, g.seek_at
+            from queen_store.groups g
+            where g.id = i.group_id and g.queue_id = p.queue_id
+            limit 1) g
+        left join lateral (
+            select c.generation
+            from queen_store.cursors c
+            where c.partition_id = i.partition_id and c.group_id = i.group_id
+            limit 1) c on true
+        where c.generation is distinct from g.generation
+        order by i.partition_id, i.group_id, i.ordinal
+    ),
+    granted as (
+        select m.ordinal, m.partition_id, m.group_id, m.rule, m.at
+        from missing m
+        where m.rule is not null
+          and pg_try_advisory_xact_lock(
+              queen_store.lock_key('cursor', m.partition_id::text, m.group_id::text))
+          -- A cursor of an older generation is overwritten, so its row must be ours too.
+          and (not m.stale or exists (
+              select
+              from queen_store.cursors c
+              where c.partition_id = m.partition_id and c.group_id = m.group_id
+              for no key update skip locked))
+    )
+    select array_agg(g.ordinal), array_agg(g.partition_id), array_agg(g.group_id),
+           array_agg(g.rule), array_agg(g.at),
+           (select array_agg(m.ordinal) from missing m where m.rule is null)
+    into v_ordinals, v_partition_ids, v_group_ids, v_rules, v_ats, v_ruleless
+    from granted g;
+
+    if v_ordinals is not null then
+        -- A later statement than the locks: whoever placed the cursor before us is seen here.
+        insert into queen_store.cursors as c (partition_id, group_id, generation, committed)
+        select s.partition_id, s.group_id, s.generation, s.committed
+        from (
+            select i.partition_id, i.group_id, g.generation, g.registered, p.last_offset,
+                   queen_store.start_committed(
+                       i.partition_id, p.log_start, p.last_offset, p.last_write_at, i.rule, i.at)
+                       as committed
+            from unnest(v_partition_ids, v_group_ids, v_rules, v_ats)
+                i (partition_id, group_id, rule, at)
+            cross join lateral (
+                select p.log_start, p.last_offset, p.last_write_at
+                from queen_store.partitions p
+                where p.id = i.partition_id
+                limit 1) p
+            cross join lateral (
+                select g.generation, coalesce(g.seek_rule, g.start_rule) is not null as registered
+                from queen_store.groups g
+                where g.id = i.group_id
+                limit 1) g
+            offset 0) s
+        where s.committed < s.last_offset or not s.registered
+        on conflict (partition_id, group_id) do update
+        set generation = excluded.generation, epoch = 0, committed = excluded.committed,
+            prev_committed = null, batch_end = null, lease_id = null, prev_lease = null,
+            lease_expires_at = null, retry_count = 0, attempt_offset = null, attempt_count = 0
+        where c.generation < excluded.generation;
+    end if;
+
+    return query
+    with claimed as materialized (
+        select c.*
+        from queen_store.claim(
+            p_lease_ids, p_budgets, p_lane_limits, p_lease_seconds, p_several, p_max_bytes,
+            p_jobs, p_partition_ids, p_group_ids) c
+    )
+    select c.candidate,
+           case when c.verdict <> 'no_cursor' or c.candidate = any (v_ruleless) then c.verdict
+                when c.candidate = any (v_ordinals) then 'empty'
+                else 'busy' end,
+           c.lease_id, c.lease_expires_at, c.visible_at, c.attempt, c.batch_end, c.last_offset,
+           c.base_offset, c.first_index, c.message_count, c.created_at, c.keys, c.frames
+    from claimed c
+    cross join queen_store.mark_consumed(array(
+        select distinct p_group_ids[c.candidate] from claimed c where c.verdict = 'served')) m;
+end
+$$;
+comment on function queen_store.claim_first(
+    uuid[], integer[], integer[], integer[], boolean[], integer, integer[], bigint[], integer[],
+    text[], timestamptz[]) is
+    'Places missing cursors, then takes messages for several pops.';
+
+-- queen_store.read_segments: segments whose frames a claim left out, by their first offset.
+-- Called by  PopProcedures
+-- Locks      none: segments never change
+-- Returns    one row per input that is still retained, with its ordinal
+-- Cost       1 statement, one index probe per input
+create or replace function queen_store.read_segments(p_partition_ids bigint[], p_base_offsets bigint[])
+returns table (
+    ordinal integer, base_offset bigint, end_offset bigint, created_at timestamptz, keys bytea,
+    frames bytea)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select i.ordinal::integer, s.base_offset, s.end_offset, s.created_at, s.keys, s.frames
+    from unnest(p_partition_ids, p_base_offsets) with ordinality i (partition_id, base_offset, ordinal)
+    cross join lateral (
+        select s.base_offset, s.end_offset, s.created_at, s.keys, s.frames
+        from queen_store.segments s
+        where s.partition_id = i.partition_id and s.base_offset = i.base_offset
+        limit 1) s
+    order by i.ordinal;
+end
+$$;
+comment on function queen_store.read_segments(bigint[], bigint[]) is
+    'Segments by lane and first offset.';
+
+-- queen_store.release_lease: gives a claim back as if it had never been: the client was gone.
+-- Called by  PopProcedures
+-- Locks      cursors, skip locked; one that is locked keeps its lease until it expires
+-- Returns    lanes released; a lease that is no longer held releases nothing
+-- Cost       1 statement, one index probe per lane
+create or replace function queen_store.release_lease(
+    p_lease_id uuid, p_partition_ids bigint[], p_group_ids integer[])
+returns integer
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    v_released integer;
+begin
+    insert into queen_store.cursors as c (
+        partition_id, group_id, generation, committed, attempt_offset, attempt_count)
+    select i.partition_id, i.group_id, c.generation, c.committed,
+           case when c.attempt_count > 1 then c.attempt_offset end,
+           greatest(c.attempt_count - 1, 0)
+    from unnest(p_partition_ids, p_group_ids) i (partition_id, group_id)
+    cross join lateral (
+        select c.generation, c.committed, c.attempt_offset, c.attempt_count
+        from queen_store.cursors c
+        where c.partition_id = i.partition_id and c.group_id = i.group_id
+          and c.lease_id = p_lease_id
+        for no key update skip locked) c
+    on conflict (partition_id, group_id) do update
+    set batch_end = null, lease_id = null, lease_expires_at = null,
+        attempt_offset = excluded.attempt_offset, attempt_count = excluded.attempt_count;
+    get diagnostics v_released = row_count;
+    return v_released;
+end
+$$;
+comment on function queen_store.release_lease(uuid, bigint[], integer[]) is
+    'Gives leased lanes back at once without counting the delivery.';
