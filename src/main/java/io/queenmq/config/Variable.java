@@ -1,0 +1,105 @@
+package io.queenmq.config;
+
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.Stream;
+
+/**
+ * The declaration of an environment variable.
+ *
+ * @param names the one to use first; the others are understood too, in this order
+ * @param fallback value where it is not set; empty = what the description says
+ * @param defaultText the same for people
+ * @param range for people: what a value may be, completes "must be"
+ * @param description one sentence
+ * @param parser empty = not in the range
+ */
+public record Variable<T>(
+        List<String> names,
+        Optional<T> fallback,
+        String defaultText,
+        String range,
+        String description,
+        Function<String, Optional<T>> parser) {
+
+    public String name() {
+        return names.getFirst();
+    }
+
+    /** The same, known under further names, for those who come from other versions. */
+    Variable<T> also(String... otherNames) {
+        List<String> all = Stream.concat(names.stream(), List.of(otherNames).stream()).toList();
+        return new Variable<>(all, fallback, defaultText, range, description, parser);
+    }
+
+    /** A whole number with its unit. */
+    static Variable<Long> number(
+            String name, long fallback, long min, long max, String unit, String description) {
+        return number(
+                name, Optional.of(fallback), Long.toString(fallback), min, max, unit, description);
+    }
+
+    /** A whole number whose default depends on the machine. */
+    static Variable<Long> number(
+            String name,
+            Optional<Long> fallback,
+            String defaultText,
+            long min,
+            long max,
+            String unit,
+            String description) {
+        return new Variable<>(
+                List.of(name),
+                fallback,
+                defaultText,
+                "a whole number from " + min + " to " + max + (unit.isEmpty() ? "" : " " + unit),
+                description,
+                text -> parseLong(text).filter(value -> value >= min && value <= max));
+    }
+
+    private static Optional<Long> parseLong(String text) {
+        try {
+            return Optional.of(Long.parseLong(text.strip()));
+        } catch (NumberFormatException e) {
+            return Optional.empty();
+        }
+    }
+
+    static Variable<Boolean> flag(
+            String name, Optional<Boolean> fallback, String defaultText, String description) {
+        return new Variable<>(
+                List.of(name),
+                fallback,
+                defaultText,
+                "true, false, 1 or 0",
+                description,
+                text ->
+                        switch (text.strip().toLowerCase(Locale.ROOT)) {
+                            case "true", "1" -> Optional.of(true);
+                            case "false", "0" -> Optional.of(false);
+                            default -> Optional.empty();
+                        });
+    }
+
+    /** Text that is taken as it is. */
+    static Variable<String> text(
+            String name, Optional<String> fallback, String defaultText, String description) {
+        return new Variable<>(
+                List.of(name), fallback, defaultText, "any text", description, Optional::of);
+    }
+
+    static Variable<String> choice(
+            String name, String fallback, List<String> choices, String description) {
+        return new Variable<>(
+                List.of(name),
+                Optional.of(fallback),
+                fallback,
+                String.join(" or ", choices),
+                description,
+                text ->
+                        Optional.of(text.strip().toLowerCase(Locale.ROOT))
+                                .filter(choices::contains));
+    }
+}

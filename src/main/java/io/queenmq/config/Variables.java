@@ -1,0 +1,152 @@
+package io.queenmq.config;
+
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Optional;
+import java.util.SequencedMap;
+
+/** Every environment variable of the broker. */
+public final class Variables {
+    public static final Variable<Long> PORT =
+            Variable.number(
+                    "PORT", 6632, 0, 65_535, "", "TCP port of the HTTP API; 0 = any free one.");
+    public static final Variable<String> HOST =
+            Variable.text(
+                    "HOST",
+                    Optional.of("0.0.0.0"),
+                    "0.0.0.0",
+                    "Address the HTTP API listens on; 127.0.0.1 = this machine only.");
+    public static final Variable<Long> MAX_BODY_BYTES =
+            Variable.number(
+                    "QUEEN_MAX_BODY_BYTES",
+                    64L << 20,
+                    1_024,
+                    1L << 30,
+                    "bytes",
+                    "Longest request body; a longer one is answered with 413.");
+    public static final Variable<Boolean> TENANCY_HEADER =
+            Variable.flag(
+                    "QUEEN_TENANCY_HEADER",
+                    Optional.of(false),
+                    "false",
+                    "Whether the header `x-queen-tenant` names the tenant of a request. Only behind a"
+                            + " proxy that sets it.");
+    public static final Variable<Long> POP_TIMEOUT_MS =
+            Variable.number(
+                            "DEFAULT_TIMEOUT",
+                            30_000,
+                            1,
+                            600_000,
+                            "ms",
+                            "How long a pop with `wait=true` waits where it names no `timeout`.")
+                    .also("POP_DEFAULT_TIMEOUT_MS");
+    public static final Variable<String> SUBSCRIPTION_MODE =
+            Variable.choice(
+                    "DEFAULT_SUBSCRIPTION_MODE",
+                    "new",
+                    List.of("new", "all"),
+                    "Where a consumer group begins whose first pop names no `subscriptionMode`.");
+    public static final Variable<String> CONFIGURE_MODE =
+            Variable.choice(
+                    "QUEEN_CONFIGURE_MODE",
+                    "replace",
+                    List.of("replace", "merge"),
+                    "What becomes of options that a `/configure` without `mode` leaves out: back to"
+                            + " their defaults, or kept.");
+    public static final Variable<String> LOG_LEVEL =
+            Variable.choice(
+                    "LOG_LEVEL",
+                    "info",
+                    List.of("error", "warn", "info", "debug"),
+                    "Least important lines that are logged.");
+
+    public static final Variable<Boolean> EMBEDDED =
+            Variable.flag(
+                    "QUEEN_EMBEDDED",
+                    Optional.empty(),
+                    "true unless PG_HOST or PG_DATABASE is set",
+                    "Whether the broker runs a PostgreSQL of its own in `QUEEN_DATA_DIR`.");
+    public static final Variable<String> DATA_DIR =
+            Variable.text(
+                    "QUEEN_DATA_DIR",
+                    Optional.of("data"),
+                    "data",
+                    "Folder of the embedded PostgreSQL: everything that is stored.");
+    public static final Variable<String> PG_HOST =
+            Variable.text(
+                    "PG_HOST",
+                    Optional.of("localhost"),
+                    "localhost",
+                    "Server, PostgreSQL 15 to 18; of several, separated by commas, the one that takes"
+                            + " writes is used.");
+    public static final Variable<Long> PG_PORT =
+            Variable.number("PG_PORT", 5_432, 1, 65_535, "", "Its port.");
+    public static final Variable<String> PG_DATABASE =
+            Variable.text(
+                            "PG_DATABASE",
+                            Optional.of("postgres"),
+                            "postgres",
+                            "Database; its encoding must be UTF8 and the user must be allowed to"
+                                    + " create schemas in it.")
+                    .also("PG_DB");
+    public static final Variable<String> PG_USER =
+            Variable.text("PG_USER", Optional.of("postgres"), "postgres", "User.");
+    public static final Variable<String> PG_PASSWORD =
+            Variable.text("PG_PASSWORD", Optional.of(""), "none", "Password of the user.");
+    public static final Variable<Long> POOL_SIZE =
+            Variable.number(
+                    "DB_POOL_SIZE",
+                    Optional.empty(),
+                    "4 × cores + 8, at most 48",
+                    4,
+                    1_000,
+                    "connections",
+                    "Connections of the data plane; health and the listener have one each beside"
+                            + " them.");
+    public static final Variable<Long> STATEMENT_TIMEOUT_MS =
+            Variable.number(
+                    "QUEEN_STMT_TIMEOUT_MS",
+                    30_000,
+                    1_000,
+                    600_000,
+                    "ms",
+                    "After that long the server cancels a statement.");
+
+    private static final SequencedMap<String, List<Variable<?>>> SECTIONS = sections();
+
+    private Variables() {}
+
+    /** All of them, under the heading they have in the manual. */
+    public static SequencedMap<String, List<Variable<?>>> bySection() {
+        return SECTIONS;
+    }
+
+    private static SequencedMap<String, List<Variable<?>>> sections() {
+        SequencedMap<String, List<Variable<?>>> sections = new LinkedHashMap<>();
+        sections.put(
+                "HTTP API",
+                List.of(
+                        PORT,
+                        HOST,
+                        MAX_BODY_BYTES,
+                        POP_TIMEOUT_MS,
+                        SUBSCRIPTION_MODE,
+                        CONFIGURE_MODE,
+                        TENANCY_HEADER));
+        sections.put(
+                "Database",
+                List.of(
+                        EMBEDDED,
+                        DATA_DIR,
+                        PG_HOST,
+                        PG_PORT,
+                        PG_DATABASE,
+                        PG_USER,
+                        PG_PASSWORD,
+                        POOL_SIZE,
+                        STATEMENT_TIMEOUT_MS));
+        sections.put("Process", List.of(LOG_LEVEL));
+        return Collections.unmodifiableSequencedMap(sections);
+    }
+}

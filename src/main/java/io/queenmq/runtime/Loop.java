@@ -1,0 +1,172 @@
+package io.queenmq.runtime;
+
+import io.helidon.metrics.api.Counter;
+import io.queenmq.metrics.Metrics;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * A background job that runs again and again, whatever happens in it: a failure is counted, logged
+ * and followed by a longer pause, never by the end of the loop. It runs on a virtual thread of its
+ * own; {@link #wake} asks for a run at once, {@link #close} waits for the one under way.
+ */
+public final class Loop implements AutoCloseable {
+    private static final Logger LOG = System.getLogger(Loop.class.getName());
+    private static final long FAILURE_PAUSE_MAX_NANOS = TimeUnit.SECONDS.toNanos(30);
+
+    /** One run; an interrupt means that the loop is being closed. */
+    @FunctionalInterface
+    public interface Step {
+        void run() throws Exception;
+    }
+
+    private final String name;
+    private final long pauseNanos;
+    private final Step step;
+    private final Clock clock;
+    private final Counter failures;
+    private final Thread thread;
+
+    /** Guards {@code woken} and {@code closing}. */
+    private final ReentrantLock lock = new ReentrantLock();
+
+    private final Condition changed = lock.newCondition();
+    private boolean woken;
+    private boolean closing;
+
+    private volatile long lastSuccessNanos;
+
+    private Loop(String name, Duration pause, Step step, Metrics metrics, Clock clock) {
+        this.name = name;
+        this.pauseNanos = pause.toNanos();
+        this.step = step;
+        this.clock = clock;
+        this.lastSuccessNanos = clock.nanos();
+        this.failures =
+                metrics.counter(
+                        "queen_runtime_loop_failures_total",
+                        "Runs of a background loop that failed.",
+                        "loop",
+                        name);
+        metrics.gauge(
+                "queen_runtime_loop_idle_seconds",
+                "Time since a background loop last ran to its end.",
+                () -> sinceSuccess().toMillis() / 1e3,
+                "loop",
+                name);
+        this.thread = Thread.ofVirtual().name("queen-" + name).unstarted(this::run);
+    }
+
+    /**
+     * Starts a loop; its first run begins at once.
+     *
+     * @param name for metrics, logs and the thread
+     * @param pause between the end of a run and the start of the next
+     */
+    public static Loop start(String name, Duration pause, Step step, Metrics metrics, Clock clock) {
+        Loop loop = new Loop(name, pause, step, metrics, clock);
+        loop.thread.start();
+        return loop;
+    }
+
+    public String name() {
+        return name;
+    }
+
+    /** Time since the last run that succeeded, or since the start: readiness judges it. */
+    public Duration sinceSuccess() {
+        return Duration.ofNanos(clock.nanos() - lastSuccessNanos);
+    }
+
+    /** Ends the pause, if there is one; a run under way is followed by another at once. */
+    public void wake() {
+        lock.lock();
+        try {
+            woken = true;
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Interrupts the run under way and waits for its end. */
+    @Override
+    public void close() {
+        lock.lock();
+        try {
+            closing = true;
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+        thread.interrupt();
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void run() {
+        int failedInARow = 0;
+        do {
+            failedInARow = succeeds() ? 0 : failedInARow + 1;
+        } while (pause(failedInARow == 0 ? pauseNanos : failurePauseNanos(failedInARow)));
+    }
+
+    private boolean succeeds() {
+        try {
+            step.run();
+            lastSuccessNanos = clock.nanos();
+            return true;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (Exception | StackOverflowError | OutOfMemoryError | AssertionError e) {
+            failures.increment();
+            if (!isClosing()) {
+                LOG.log(Level.WARNING, "background loop failed, it goes on loop=" + name, e);
+            }
+        }
+        return false;
+    }
+
+    private boolean isClosing() {
+        lock.lock();
+        try {
+            return closing;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** False = the loop is closed. */
+    private boolean pause(long nanos) {
+        lock.lock();
+        try {
+            long left = nanos;
+            while (!closing && !woken && left > 0) {
+                left = changed.awaitNanos(left);
+            }
+            woken = false;
+            return !closing;
+        } catch (InterruptedException e) {
+            // Only close() may end the loop; an interrupt left over from a run does not.
+            return !closing;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Doubles, with jitter, so that many brokers do not come back in step. */
+    private long failurePauseNanos(int failedInARow) {
+        long base = Math.max(pauseNanos, TimeUnit.MILLISECONDS.toNanos(100));
+        long longest = Math.max(pauseNanos, FAILURE_PAUSE_MAX_NANOS);
+        long pause = Math.min(longest, base << Math.min(failedInARow - 1, 10));
+        return pause / 2 + ThreadLocalRandom.current().nextLong(pause / 2 + 1);
+    }
+}

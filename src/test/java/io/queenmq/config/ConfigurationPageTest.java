@@ -1,0 +1,35 @@
+package io.queenmq.config;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+
+class ConfigurationPageTest {
+
+    @Test
+    void manualIsUpToDate() throws IOException {
+        assertEquals(
+                ConfigurationPage.render(),
+                Files.readString(Path.of("docs/configuration.md")),
+                "run `make docs`");
+    }
+
+    @Test
+    void everyDefaultIsInItsRange() {
+        Variables.bySection().values().forEach(section -> section.forEach(this::check));
+    }
+
+    private <T> void check(Variable<T> variable) {
+        variable.fallback()
+                .ifPresent(
+                        value ->
+                                assertTrue(
+                                        variable.parser().apply(value.toString()).isPresent(),
+                                        variable.name()));
+        assertTrue(variable.description().endsWith("."), variable.name());
+    }
+}

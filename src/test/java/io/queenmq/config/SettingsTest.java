@@ -1,0 +1,62 @@
+package io.queenmq.config;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class SettingsTest {
+
+    @Test
+    void namesVariableValueAndRangeOfABadValue() {
+        Settings settings = Settings.of(Map.of("PORT", "70000"));
+        BadSetting refusal = assertThrows(BadSetting.class, () -> settings.get(Variables.PORT));
+        assertEquals(
+                "PORT must be a whole number from 0 to 65535, got \"70000\"", refusal.getMessage());
+    }
+
+    @Test
+    void takesTheDefaultWhereNothingOrNothingButBlankIsSet() {
+        assertEquals(6632, Settings.of(Map.of()).get(Variables.PORT));
+        assertEquals(6632, Settings.of(Map.of("PORT", "")).get(Variables.PORT));
+        assertEquals(Optional.empty(), Settings.of(Map.of()).find(Variables.EMBEDDED));
+    }
+
+    @Test
+    void understandsOlderNamesAfterTheNewOne() {
+        assertEquals("a", Settings.of(Map.of("PG_DB", "a")).get(Variables.PG_DATABASE));
+        assertEquals(
+                "b",
+                Settings.of(Map.of("PG_DB", "a", "PG_DATABASE", "b")).get(Variables.PG_DATABASE));
+    }
+
+    @Test
+    void readsFlagsAndChoices() {
+        Settings settings =
+                Settings.of(
+                        Map.of("QUEEN_TENANCY_HEADER", "1", "DEFAULT_SUBSCRIPTION_MODE", "ALL"));
+        assertEquals(true, settings.get(Variables.TENANCY_HEADER));
+        assertEquals("all", settings.get(Variables.SUBSCRIPTION_MODE));
+        Settings bad = Settings.of(Map.of("QUEEN_CONFIGURE_MODE", "patch"));
+        assertEquals(
+                "QUEEN_CONFIGURE_MODE must be replace or merge, got \"patch\"",
+                assertThrows(BadSetting.class, () -> bad.get(Variables.CONFIGURE_MODE))
+                        .getMessage());
+    }
+
+    @Test
+    void namesVariablesThatLookLikeOursAndAreNot() {
+        assertEquals(
+                List.of("QUEEN_TYPO"),
+                Settings.of(
+                                Map.of(
+                                        "QUEEN_TYPO", "1",
+                                        "QUEEN_JAVA_OPTS", "-Xmx1g",
+                                        "QUEEN_DATA_DIR", "x",
+                                        "HOME", "/"))
+                        .unknown());
+    }
+}

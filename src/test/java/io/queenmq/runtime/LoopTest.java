@@ -1,0 +1,76 @@
+package io.queenmq.runtime;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.queenmq.metrics.Metrics;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+class LoopTest {
+    private final Metrics metrics = new Metrics();
+
+    private Loop start(Duration pause, Loop.Step step) {
+        return Loop.start("test", pause, step, metrics, Clock.SYSTEM);
+    }
+
+    @Test
+    void survivesWhateverIsThrown() throws InterruptedException {
+        long before = failures();
+        AtomicInteger runs = new AtomicInteger();
+        CountDownLatch fourth = new CountDownLatch(1);
+        try (Loop loop =
+                start(
+                        Duration.ZERO,
+                        () -> {
+                            switch (runs.incrementAndGet()) {
+                                case 1 -> throw new IllegalStateException("first");
+                                case 2 -> throw new StackOverflowError("second");
+                                case 3 -> throw new InterruptedException("third, not ours");
+                                default -> fourth.countDown();
+                            }
+                        })) {
+            fourth.await();
+            assertEquals("test", loop.name());
+        }
+        assertEquals(2, failures() - before);
+    }
+
+    private long failures() {
+        return metrics.counter(
+                        "queen_runtime_loop_failures_total",
+                        "Runs of a background loop that failed.",
+                        "loop",
+                        "test")
+                .count();
+    }
+
+    @Test
+    void runsAtOnceWhenWoken() throws InterruptedException {
+        SynchronousQueue<Integer> runs = new SynchronousQueue<>();
+        try (Loop loop = start(Duration.ofDays(1), () -> runs.put(1))) {
+            for (int i = 0; i < 3; i++) {
+                runs.take();
+                loop.wake();
+            }
+        }
+    }
+
+    @Test
+    void closeInterruptsTheRunUnderWay() throws InterruptedException {
+        CountDownLatch began = new CountDownLatch(1);
+        Loop loop =
+                start(
+                        Duration.ZERO,
+                        () -> {
+                            began.countDown();
+                            new CountDownLatch(1).await();
+                        });
+        began.await();
+        loop.close();
+        assertTrue(loop.sinceSuccess().compareTo(Duration.ZERO) >= 0);
+    }
+}
