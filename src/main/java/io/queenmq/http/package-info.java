@@ -1,0 +1,4 @@
+@NullMarked
+package io.queenmq.http;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,70 @@
+package io.queenmq.model;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a name may look like, checked once at the edge so that nothing the database would refuse
+ * travels further: PostgreSQL's text takes neither NUL nor a lone surrogate. Pure.
+ */
+public final class Names {
+    /** Longest queue, partition or group, in bytes of UTF-8. */
+    public static final int NAME_BYTES_MAX = 1_024;
+
+    /** Longest transactionId, in bytes of UTF-8: its length is stored in 16 bits. */
+    public static final int TRANSACTION_ID_BYTES_MAX = 65_535;
+
+    private Names() {}
+
+    /** Returns a queue, partition or group that is fit to be stored. */
+    public static String name(String field, @Nullable String value) {
+        if (value == null || value.isEmpty()) {
+            throw new QueenException(
+                    Failure.BAD_REQUEST,
+                    field + " must be 1 to " + NAME_BYTES_MAX + " bytes, got 0");
+        }
+        return checked(field, value, NAME_BYTES_MAX);
+    }
+
+    /** Returns a transactionId that is fit to be stored. */
+    public static String transactionId(String field, String value) {
+        return checked(field, value, TRANSACTION_ID_BYTES_MAX);
+    }
+
+    /** Returns a text of at most so many bytes, the empty one included. */
+    public static String checked(String field, String value, int bytesMax) {
+        int bytes = 0;
+        for (int i = 0; i < value.length(); i++) {
+            char c = value.charAt(i);
+            if (c < 0x80) {
+                if (c == 0) {
+                    throw new QueenException(
+                            Failure.BAD_REQUEST, field + " must not contain a NUL character");
+                }
+                bytes++;
+            } else if (c < 0x800) {
+                bytes += 2;
+            } else if (!Character.isSurrogate(c)) {
+                bytes += 3;
+            } else if (Character.isHighSurrogate(c)
+                    && i + 1 < value.length()
+                    && Character.isLowSurrogate(value.charAt(i + 1))) {
+                bytes += 4;
+                i++;
+            } else {
+                throw new QueenException(
+                        Failure.BAD_REQUEST,
+                        field + " must not contain a lone surrogate, got \\u" + hex(c));
+            }
+        }
+        if (bytes > bytesMax) {
+            throw new QueenException(
+                    Failure.BAD_REQUEST,
+                    field + " must be at most " + bytesMax + " bytes, got " + bytes);
+        }
+        return value;
+    }
+
+    private static String hex(char c) {
+        return Integer.toHexString(0x10000 | c).substring(1);
+    }
+}

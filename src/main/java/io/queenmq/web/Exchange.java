@@ -1,0 +1,173 @@
+package io.queenmq.web;
+
+import io.helidon.http.HeaderName;
+import io.helidon.http.HeaderNames;
+import io.helidon.http.HeaderValues;
+import io.helidon.http.Status;
+import io.helidon.webserver.http.ServerRequest;
+import io.helidon.webserver.http.ServerResponse;
+import io.queenmq.model.Caller;
+import io.queenmq.model.Failure;
+import io.queenmq.model.QueenException;
+import io.queenmq.model.Uuids;
+import java.time.Duration;
+import java.util.Map;
+import java.util.UUID;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** One request and its answer, as handlers see them. Used by the thread of the request only. */
+public final class Exchange {
+    private static final HeaderName TENANT = HeaderNames.create("x-queen-tenant");
+    private static final Status CREATED = Status.CREATED_201;
+
+    private final ServerRequest request;
+    private final ServerResponse response;
+    private final WebConfig config;
+    private final Map<String, String> rawSegments;
+    private final ClientConnection connection;
+    private final Admission.Share share;
+    private final Body body;
+    private final BooleanSupplier draining;
+    private @Nullable Query query;
+
+    Exchange(
+            ServerRequest request,
+            ServerResponse response,
+            WebConfig config,
+            Map<String, String> rawSegments,
+            ClientConnection connection,
+            Admission.Share share,
+            Body body,
+            BooleanSupplier draining) {
+        this.request = request;
+        this.response = response;
+        this.config = config;
+        this.rawSegments = rawSegments;
+        this.connection = connection;
+        this.share = share;
+        this.body = body;
+        this.draining = draining;
+    }
+
+    /** A segment of the path that the route's pattern names, decoded once. */
+    public String segment(String name) {
+        String raw = rawSegments.get(name);
+        if (raw == null) {
+            throw new IllegalArgumentException("the route has no segment " + name);
+        }
+        String decoded = Percent.decode(raw, false);
+        if (decoded == null) {
+            throw new QueenException(
+                    Failure.BAD_REQUEST, name + " is not percent-encoded UTF-8, got " + raw);
+        }
+        return decoded;
+    }
+
+    public Query query() {
+        Query parsed = query;
+        if (parsed == null) {
+            parsed = new Query(request.prologue().query().rawValue());
+            query = parsed;
+        }
+        return parsed;
+    }
+
+    /** Who asks. */
+    public Caller caller() {
+        return new Caller(tenant(), null);
+    }
+
+    private UUID tenant() {
+        if (!config.tenancy()) {
+            return Caller.DEFAULT_TENANT;
+        }
+        String header = request.headers().first(TENANT).orElse("").strip();
+        if (header.isEmpty()) {
+            return Caller.DEFAULT_TENANT;
+        }
+        UUID tenant = Uuids.parse(header);
+        if (tenant == null) {
+            throw new QueenException(
+                    Failure.BAD_REQUEST, "invalid x-queen-tenant header (must be a UUID)");
+        }
+        return tenant;
+    }
+
+    /** The whole body, under the bounds of the server; nobody writes to the array afterwards. */
+    public byte[] body() {
+        return body.read();
+    }
+
+    public Connection connection() {
+        return connection;
+    }
+
+    /** Whether the server is about to stop. */
+    public boolean draining() {
+        return draining.getAsBoolean();
+    }
+
+    /** Waits for room to hold this many bytes of an answer. */
+    public void expectAnswer(long bytes) {
+        share.bytes(bytes);
+    }
+
+    public void ok(JsonBuffer json) {
+        send(Status.OK_200, json);
+    }
+
+    public void created(JsonBuffer json) {
+        send(CREATED, json);
+    }
+
+    /** Answers with an error that has a shape of its own. */
+    public void refuse(int status, JsonBuffer json) {
+        send(Status.create(status), json);
+    }
+
+    /** Answers with nothing: 204 without a body and, as its definition asks, without a length. */
+    public void nothing() {
+        response.status(Status.NO_CONTENT_204).header(NoContentLength.HEADER);
+        write(0, response::send);
+    }
+
+    void refuse(QueenException refusal) {
+        int seconds = Refusals.retryAfterSeconds(refusal.failure());
+        if (seconds > 0) {
+            response.header(HeaderNames.RETRY_AFTER, Integer.toString(seconds));
+        }
+        refuse(refusal.failure().status(), Refusals.body(Refusals.sentence(refusal)));
+    }
+
+    /** The connection closes after this answer. */
+    void closing() {
+        response.header(HeaderValues.CONNECTION_CLOSE);
+    }
+
+    boolean isAnswered() {
+        return response.isSent();
+    }
+
+    private void send(Status status, JsonBuffer json) {
+        response.status(status).header(HeaderValues.CONTENT_TYPE_JSON);
+        if (request.prologue().method().text().equals("HEAD")) {
+            response.headers().contentLength(json.length());
+            write(0, response::send);
+        } else {
+            write(json.length(), () -> response.send(json.array(), 0, json.length()));
+        }
+    }
+
+    // A client that does not read must not hold the answer and this thread for ever.
+    private void write(int bytes, Runnable sending) {
+        connection.within(config.sendTime().plus(Duration.ofSeconds(bytes >> 20)));
+        try {
+            sending.run();
+        } catch (RuntimeException e) {
+            throw new ClientGone("the answer could not be written", e);
+        } finally {
+            connection.onTime();
+        }
+    }
+}

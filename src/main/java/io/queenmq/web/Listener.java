@@ -1,0 +1,235 @@
+package io.queenmq.web;
+
+import io.helidon.http.DirectHandler;
+import io.helidon.http.HeaderValues;
+import io.helidon.http.Status;
+import io.helidon.metrics.api.Counter;
+import io.helidon.webserver.CloseConnectionException;
+import io.helidon.webserver.WebServer;
+import io.helidon.webserver.http.DirectHandlers;
+import io.helidon.webserver.http.FilterChain;
+import io.helidon.webserver.http.HttpRouting;
+import io.helidon.webserver.http.RoutingRequest;
+import io.helidon.webserver.http.RoutingResponse;
+import io.helidon.webserver.http.ServerRequest;
+import io.helidon.webserver.http.ServerResponse;
+import io.helidon.webserver.http1.Http1Config;
+import io.helidon.webserver.http1.Http1ConnectionSelector;
+import io.queenmq.metrics.Metrics;
+import io.queenmq.model.Failure;
+import io.queenmq.model.QueenException;
+import io.queenmq.runtime.Clock;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Map;
+import jdk.net.ExtendedSocketOptions;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The HTTP server of the broker. Stopping has an order: {@link #drain}, then whoever parks requests
+ * wakes them, then {@link #stop}, then what handlers call.
+ */
+public final class Listener {
+    private static final System.Logger LOG = System.getLogger(Listener.class.getName());
+
+    /** Three names of 1,024 bytes, each byte percent-encoded, and the rest of a request line. */
+    private static final int REQUEST_LINE_MAX = 16 << 10;
+
+    private static final int HEADERS_MAX = 16 << 10;
+
+    /** The server's own limit only backs ours, which answers better. */
+    private static final long BODY_CEILING_EXTRA = 16 << 20;
+
+    private static final Duration HURRY = Duration.ofSeconds(2);
+    private static final JsonBuffer NO_SUCH_ROUTE =
+            new JsonBuffer(64).raw("{\"error\":\"Not Found\",\"code\":\"no_such_route\"}");
+
+    private final WebConfig config;
+    private final Router router;
+    private final Admission admission;
+    private final Connections connections;
+    private final Counter failed;
+    private final Counter gone;
+    private final WebServer server;
+    private final Thread watchdog;
+    private volatile boolean draining;
+
+    public Listener(WebConfig config, Router router, Clock clock, Metrics metrics) {
+        this.config = config;
+        this.router = router;
+        this.admission = new Admission(config, metrics);
+        this.failed =
+                metrics.counter(
+                        "queen_web_internal_errors_total", "Requests that met a bug of ours.");
+        this.gone =
+                metrics.counter(
+                        "queen_web_clients_gone_total", "Answers that could not be written.");
+        Http1Config http1 =
+                Http1Config.builder()
+                        .maxPrologueLength(REQUEST_LINE_MAX)
+                        .maxHeadersSize(HEADERS_MAX)
+                        .build();
+        this.connections =
+                new Connections(
+                        Http1ConnectionSelector.builder().config(http1).build(),
+                        config,
+                        clock,
+                        metrics);
+        // NIO off: half the memory per connection, and answers over 8 KB leave in one write.
+        // Discovery off: with a single selector protocol errors are answered instead of closed on.
+        this.server =
+                WebServer.builder()
+                        .host(config.host())
+                        .port(config.port())
+                        .useNio(false)
+                        .protocolsDiscoverServices(false)
+                        .addConnectionSelector(connections)
+                        .connectionOptions(
+                                options ->
+                                        options.tcpNoDelay(true)
+                                                .putSocketOption(
+                                                        ExtendedSocketOptions.TCP_KEEPIDLE, 30)
+                                                .putSocketOption(
+                                                        ExtendedSocketOptions.TCP_KEEPINTERVAL, 10)
+                                                .putSocketOption(
+                                                        ExtendedSocketOptions.TCP_KEEPCOUNT, 3))
+                        .maxPayloadSize(config.bodyBytesMax() + BODY_CEILING_EXTRA)
+                        .maxTcpConnections(config.connectionsMax())
+                        .idleConnectionTimeout(config.keepAlive())
+                        .directHandlers(protocolErrors())
+                        .shutdownHook(false)
+                        .shutdownGracePeriod(config.stopGrace())
+                        .addRouting(
+                                HttpRouting.builder().addFilter(this::closing).any(this::handle))
+                        .build();
+        this.watchdog =
+                Thread.ofPlatform().daemon().name("web-watchdog").unstarted(connections::watch);
+    }
+
+    /** Binds and serves; returns the port. */
+    public int start() {
+        server.start();
+        watchdog.start();
+        return server.port();
+    }
+
+    /** Readiness goes red and connections close after their current answer. */
+    public void drain() {
+        draining = true;
+        connections.hurry(HURRY);
+    }
+
+    /** Accepts no more, lets what is in flight finish and closes; the grace period bounds it. */
+    public void stop() {
+        server.stop();
+        connections.stopWatching();
+    }
+
+    // The server itself leaves a connection open that either side has asked to close.
+    private void closing(FilterChain chain, RoutingRequest request, RoutingResponse response) {
+        response.beforeSend(
+                () -> {
+                    if (draining) {
+                        response.header(HeaderValues.CONNECTION_CLOSE);
+                    }
+                });
+        chain.proceed();
+        if (response.headers().containsToken(HeaderValues.CONNECTION_CLOSE)
+                || request.headers().containsToken(HeaderValues.CONNECTION_CLOSE)) {
+            throw new CloseConnectionException("close");
+        }
+    }
+
+    private void handle(ServerRequest request, ServerResponse response) {
+        ClientConnection connection = ClientConnection.CURRENT.get();
+        connection.requestBegins();
+        Admission.Share share = admission.new Share();
+        Body body = new Body(request, config, connection, share);
+        Router.Match match =
+                router.find(
+                        request.prologue().method().text(), request.prologue().uriPath().rawPath());
+        Exchange exchange =
+                new Exchange(
+                        request,
+                        response,
+                        config,
+                        match == null ? Map.of() : match.rawSegments(),
+                        connection,
+                        share,
+                        body,
+                        () -> draining);
+        try {
+            answer(match, exchange, body);
+            if (!exchange.isAnswered()) {
+                throw new CloseConnectionException("the handler found its client gone");
+            }
+            body.drain();
+        } catch (ClientGone e) {
+            gone.increment();
+            throw new CloseConnectionException("client gone", e);
+        } finally {
+            share.release();
+            connection.requestEnds();
+        }
+    }
+
+    private void answer(Router.@Nullable Match match, Exchange exchange, Body body) {
+        try {
+            if (match == null) {
+                exchange.refuse(Status.NOT_FOUND_404.code(), NO_SUCH_ROUTE);
+            } else {
+                match.handler().handle(exchange);
+            }
+        } catch (QueenException e) {
+            if (e.failure() == Failure.INTERNAL) {
+                bug(e);
+            }
+            refuse(exchange, body, e);
+        } catch (ClientGone e) {
+            throw e;
+        } catch (RuntimeException | Error e) {
+            bug(e);
+            refuse(exchange, body, new QueenException(Failure.INTERNAL, "internal error", e));
+        }
+    }
+
+    private void refuse(Exchange exchange, Body body, QueenException refusal) {
+        if (exchange.isAnswered()) {
+            return;
+        }
+        if (body.spoils()) {
+            exchange.closing();
+        }
+        exchange.refuse(refusal);
+    }
+
+    private void bug(Throwable cause) {
+        failed.increment();
+        LOG.log(System.Logger.Level.ERROR, "A request met a bug", cause);
+    }
+
+    private static DirectHandlers protocolErrors() {
+        DirectHandlers.Builder handlers = DirectHandlers.builder();
+        for (DirectHandler.EventType type : DirectHandler.EventType.values()) {
+            handlers.addHandler(
+                    type,
+                    (request, event, status, headers, message) ->
+                            DirectHandler.TransportResponse.builder()
+                                    .status(status)
+                                    .headers(headers)
+                                    .header(HeaderValues.CONTENT_TYPE_JSON)
+                                    .entity(protocolError(event, status, message))
+                                    .build());
+        }
+        return handlers.build();
+    }
+
+    private static byte[] protocolError(
+            DirectHandler.EventType event, Status status, @Nullable String message) {
+        // What an unexpected exception says is for the log, and protocol errors often say nothing.
+        boolean ours = event == DirectHandler.EventType.INTERNAL_ERROR;
+        String error =
+                ours || message == null || message.isEmpty() ? status.reasonPhrase() : message;
+        return Refusals.body(error).toString().getBytes(StandardCharsets.UTF_8);
+    }
+}

@@ -1,0 +1,43 @@
+package io.queenmq.web;
+
+import io.queenmq.model.Failure;
+import io.queenmq.model.QueenException;
+import java.util.concurrent.ThreadLocalRandom;
+
+/** How a refusal looks over HTTP. Pure. */
+final class Refusals {
+    private Refusals() {}
+
+    /** Body of a refusal. */
+    static JsonBuffer body(String error) {
+        return new JsonBuffer(64).raw("{\"error\":").string(error).raw('}');
+    }
+
+    /** The sentence the client gets to read: that of our own bugs stays in the log. */
+    static String sentence(QueenException refusal) {
+        return switch (refusal.failure()) {
+            case BAD_REQUEST,
+                    NOT_FOUND,
+                    BODY_TOO_LARGE,
+                    QUEUE_ENCRYPTED,
+                    OVERLOADED,
+                    BUSY,
+                    DATABASE_AWAY,
+                    OUTCOME_UNKNOWN,
+                    DEADLINE,
+                    STOPPING ->
+                    refusal.detail();
+            case INTERNAL -> "internal error";
+        };
+    }
+
+    /** Seconds after which the client should come again; 0 = coming again does not help. */
+    static int retryAfterSeconds(Failure failure) {
+        return switch (failure) {
+            case BAD_REQUEST, NOT_FOUND, BODY_TOO_LARGE, QUEUE_ENCRYPTED, INTERNAL -> 0;
+            case BUSY, OUTCOME_UNKNOWN, DEADLINE, STOPPING -> 1;
+            // Spread: the refused would otherwise all come back in the same second.
+            case OVERLOADED, DATABASE_AWAY -> ThreadLocalRandom.current().nextInt(1, 4);
+        };
+    }
+}

@@ -1,0 +1,115 @@
+package io.queenmq.web;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds the handler of a path as it stands on the wire. Segments are told apart before they are
+ * decoded, and decoded exactly once, so that a name may hold any character, a slash included. The
+ * server's own routing matches the decoded, normalised path and cannot tell {@code a%2Fb} from
+ * {@code a/b}. Immutable.
+ */
+public final class Router {
+    private final Node root;
+
+    private Router(Node root) {
+        this.root = root;
+    }
+
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** What a path leads to. */
+    record Match(Handler handler, Map<String, String> rawSegments) {}
+
+    /** The handler of this method and raw path; null if there is none. */
+    @Nullable Match find(String method, String rawPath) {
+        if (!rawPath.startsWith("/")) {
+            return null;
+        }
+        Node node = root;
+        List<String> values = new ArrayList<>(2);
+        int from = 1;
+        while (true) {
+            int slash = rawPath.indexOf('/', from);
+            String segment = slash < 0 ? rawPath.substring(from) : rawPath.substring(from, slash);
+            Node next = node.literals.get(segment);
+            if (next == null) {
+                next = node.parameter;
+                // Dots are navigation to every client on the way here: a name is sent as %2E.
+                if (next == null
+                        || segment.isEmpty()
+                        || segment.equals(".")
+                        || segment.equals("..")) {
+                    return null;
+                }
+                values.add(segment);
+            }
+            node = next;
+            if (slash < 0) {
+                break;
+            }
+            from = slash + 1;
+        }
+        Leaf leaf = node.leaves.get(method);
+        if (leaf == null) {
+            return null;
+        }
+        Map<String, String> segments = new HashMap<>();
+        for (int i = 0; i < values.size(); i++) {
+            segments.put(leaf.names.get(i), values.get(i));
+        }
+        return new Match(leaf.handler, segments);
+    }
+
+    private static final class Node {
+        final Map<String, Node> literals = new HashMap<>();
+        final Map<String, Leaf> leaves = new HashMap<>();
+        @Nullable Node parameter;
+    }
+
+    private record Leaf(Handler handler, List<String> names) {}
+
+    /** Collects the routes of every edge room. */
+    public static final class Builder {
+        private final Node root = new Node();
+
+        private Builder() {}
+
+        /** Adds a GET that changes nothing: it answers HEAD as well. */
+        public Builder read(String pattern, Handler handler) {
+            return route("GET", pattern, handler).route("HEAD", pattern, handler);
+        }
+
+        /** Adds a route; {@code :name} in the pattern stands for any one segment. */
+        public Builder route(String method, String pattern, Handler handler) {
+            Node node = root;
+            List<String> names = new ArrayList<>();
+            for (String segment : pattern.substring(1).split("/", -1)) {
+                if (segment.startsWith(":")) {
+                    names.add(segment.substring(1));
+                    Node next = node.parameter;
+                    if (next == null) {
+                        next = new Node();
+                        node.parameter = next;
+                    }
+                    node = next;
+                } else {
+                    node = node.literals.computeIfAbsent(segment, s -> new Node());
+                }
+            }
+            if (node.leaves.put(method, new Leaf(handler, List.copyOf(names))) != null) {
+                throw new IllegalStateException("two handlers for " + method + ' ' + pattern);
+            }
+            return this;
+        }
+
+        public Router build() {
+            return new Router(root);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+package io.queenmq.web;
+
+import java.time.Duration;
+
+/**
+ * How the HTTP server listens, and what it holds at most.
+ *
+ * @param host address to bind
+ * @param port port to bind; 0 = any free one
+ * @param bodyBytesMax longest request body
+ * @param bodyTime how long the rest of a request may take once it has begun, and one second more
+ *     per MiB of body
+ * @param sendTime how long an answer may take to leave, and one second more per MiB of it
+ * @param keepAlive how long an idle connection stays open; longer than that of a balancer in front
+ * @param stopGrace how long requests in flight may take to end when the server stops
+ * @param requestsMax requests with a body that are worked on at once
+ * @param bytesMax bytes of bodies and answers held at once, at least {@code bodyBytesMax}
+ * @param admissionWait how long a request waits for room before it is refused
+ * @param connectionsMax connections at once; further ones wait to be accepted
+ * @param tenancy whether {@code x-queen-tenant} names the owner of a request
+ */
+public record WebConfig(
+        String host,
+        int port,
+        int bodyBytesMax,
+        Duration bodyTime,
+        Duration sendTime,
+        Duration keepAlive,
+        Duration stopGrace,
+        int requestsMax,
+        long bytesMax,
+        Duration admissionWait,
+        int connectionsMax,
+        boolean tenancy) {
+    private static final int MIB = 1 << 20;
+
+    public WebConfig {
+        if (bodyBytesMax < 1 || bodyBytesMax > 1_024 * MIB) {
+            throw new IllegalArgumentException(
+                    "bodyBytesMax must be 1 to " + 1_024 * MIB + ", got " + bodyBytesMax);
+        }
+        if (bytesMax < bodyBytesMax) {
+            throw new IllegalArgumentException(
+                    "bytesMax must be at least bodyBytesMax " + bodyBytesMax + ", got " + bytesMax);
+        }
+        if (requestsMax < 1 || connectionsMax < 1) {
+            throw new IllegalArgumentException("requestsMax and connectionsMax must be at least 1");
+        }
+    }
+
+    /** Everything at its default. */
+    public static WebConfig defaults() {
+        int body = 64 * MIB;
+        return new WebConfig(
+                "0.0.0.0",
+                6632,
+                body,
+                Duration.ofSeconds(30),
+                Duration.ofSeconds(30),
+                Duration.ofSeconds(300),
+                Duration.ofSeconds(20),
+                8_192,
+                Math.max(body, Runtime.getRuntime().maxMemory() / 4),
+                Duration.ofSeconds(5),
+                50_000,
+                false);
+    }
+
+    /** The same on another address. */
+    public WebConfig at(String newHost, int newPort) {
+        return new WebConfig(
+                newHost,
+                newPort,
+                bodyBytesMax,
+                bodyTime,
+                sendTime,
+                keepAlive,
+                stopGrace,
+                requestsMax,
+                bytesMax,
+                admissionWait,
+                connectionsMax,
+                tenancy);
+    }
+}

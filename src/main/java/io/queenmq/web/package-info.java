@@ -1,0 +1,4 @@
+@NullMarked
+package io.queenmq.web;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,267 @@
+package io.queenmq.web;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.queenmq.model.Failure;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Answers and routing, seen from a bare socket. */
+class ListenerTest {
+    private static ListenerFixture fixture;
+
+    @BeforeAll
+    static void start() {
+        fixture = new ListenerFixture();
+    }
+
+    @AfterAll
+    static void stop() {
+        fixture.close();
+    }
+
+    @Test
+    void nothingIsSentWithoutBodyAndWithoutLength() throws IOException {
+        try (RawClient client = fixture.connect()) {
+            RawClient.Reply reply = client.get("/empty");
+            assertEquals(204, reply.status());
+            assertFalse(reply.headers().containsKey("content-length"), reply.head());
+            assertFalse(reply.headers().containsKey("transfer-encoding"), reply.head());
+            assertEquals("\"pong\"", client.get("/ping").body(), "the connection goes on");
+        }
+    }
+
+    @Test
+    void unknownRoutesAreNotFoundWhateverTheMethod() throws IOException {
+        try (RawClient client = fixture.connect()) {
+            for (String method : new String[] {"GET", "POST", "DELETE", "OPTIONS", "PUT"}) {
+                RawClient.Reply reply = client.request(method, "/api/v1/nothing").read();
+                assertEquals(404, reply.status());
+                assertEquals("{\"error\":\"Not Found\",\"code\":\"no_such_route\"}", reply.body());
+                assertEquals("application/json", reply.headers().get("content-type"));
+            }
+            assertEquals(404, client.request("POST", "/ping").read().status());
+            assertEquals(404, client.request("OPTIONS", "/ping").read().status());
+            assertEquals(404, client.get("/ping/").status());
+            assertEquals(404, client.get("//ping").status());
+            assertEquals(404, client.get("/x/../ping").status());
+        }
+    }
+
+    @Test
+    void anUnusedBodyIsReadAndTheConnectionGoesOn() throws IOException {
+        try (RawClient client = fixture.connect()) {
+            assertEquals(404, client.post("/nothing", "x".repeat(100_000)).status());
+            assertEquals("\"pong\"", client.get("/ping").body());
+        }
+    }
+
+    @Test
+    void headAnswersWithTheHeadOfAGet() throws IOException {
+        try (RawClient client = fixture.connect()) {
+            RawClient.Reply reply = client.request("HEAD", "/ping").readHead();
+            assertEquals(200, reply.status());
+            assertEquals("6", reply.headers().get("content-length"));
+            assertEquals("\"pong\"", client.get("/ping").body(), "no body was sent before");
+        }
+    }
+
+    @Test
+    void headOfARouteThatChangesSomethingIsNotFound() throws IOException {
+        try (RawClient client = fixture.connect()) {
+            assertEquals(404, client.request("HEAD", "/empty").readHead().status());
+            assertEquals("\"pong\"", client.get("/ping").body());
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "a/b, a, b",
+        "a%2Fb/c, a/b, c",
+        "a%252Fb/c, a%2Fb, c",
+        "a+b/c%2Bd, a+b, c+d",
+        "%2e%2e/%2E, .., .",
+        "a;x=y/b, a;x=y, b",
+        "%F0%9F%91%91/%C3%A9, 👑, é",
+        "%22%27/%7B%7C%7D, \"'\", {|}"
+    })
+    void segmentsAreDecodedExactlyOnce(String path, String a, String b) throws IOException {
+        String wanted = a.equals("\"'\"") ? "\"'" : a;
+        try (RawClient client = fixture.connect()) {
+            assertEquals(
+                    new JsonBuffer(0)
+                            .raw('[')
+                            .string(wanted)
+                            .raw(',')
+                            .string(b)
+                            .raw(']')
+                            .toString(),
+                    client.get("/names/" + path).body());
+        }
+    }
+
+    @Test
+    void aNulInASegmentReachesTheHandlerAsOne() throws IOException {
+        try (RawClient client = fixture.connect()) {
+            assertEquals("[\"a\\u0000\",\"b\"]", client.get("/names/a%00/b").body());
+        }
+    }
+
+    @Test
+    void namesOfAThousandEscapedBytesFitARequestLine() throws IOException {
+        String name = "%C3%A9".repeat(512);
+        try (RawClient client = fixture.connect()) {
+            RawClient.Reply reply = client.get("/names/" + name + "/" + name + "?group=" + name);
+            assertEquals(200, reply.status());
+            assertEquals("[\"" + "é".repeat(512) + "\",\"" + "é".repeat(512) + "\"]", reply.body());
+        }
+    }
+
+    @Test
+    void segmentsThatAreNoUtf8AreRefused() throws IOException {
+        try (RawClient client = fixture.connect()) {
+            RawClient.Reply reply = client.get("/names/%C3/b");
+            assertEquals(400, reply.status());
+            assertEquals("{\"error\":\"a is not percent-encoded UTF-8, got %C3\"}", reply.body());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "GET /a|b HTTP/1.1\r\nHost: q\r\n\r\n",
+                "GET /%zz HTTP/1.1\r\nHost: q\r\n\r\n",
+                "nonsense\r\n\r\n",
+                "GET /ping HTTP/1.1\r\n\r\n",
+                "GET /ping HTTP/1.1\r\nHost: q\r\nHost: r\r\n\r\n",
+                "GET /ping HTTP/1.1\r\nHost: q\r\nno colon\r\n\r\n",
+                "POST /echo HTTP/1.1\r\nHost: q\r\nContent-Length: x\r\n\r\n",
+                "GET /ping HTTP/1.0\r\nHost: q\r\n\r\n"
+            })
+    void whatIsNoHttpGetsAJsonErrorAndAClose(String request) throws IOException {
+        try (RawClient client = fixture.connect()) {
+            RawClient.Reply reply = client.send(request).read();
+            assertTrue(reply.status() == 400 || reply.status() == 505, reply.head());
+            assertEquals("application/json", reply.headers().get("content-type"));
+            assertTrue(reply.body().startsWith("{\"error\":\""), reply.body());
+            assertTrue(client.isClosed());
+        }
+    }
+
+    @Test
+    void pipelinedRequestsAreAnsweredInOrder() throws IOException {
+        try (RawClient client = fixture.connect()) {
+            client.request("GET", "/ping").request("GET", "/empty");
+            client.request("POST", "/echo", "a".getBytes(StandardCharsets.UTF_8));
+            assertEquals("\"pong\"", client.read().body());
+            assertEquals(204, client.read().status());
+            assertEquals("\"a\"", client.read().body());
+        }
+    }
+
+    @Test
+    void theServerClosesWhenTheClientAsksForIt() throws IOException {
+        try (RawClient client = fixture.connect()) {
+            client.send("GET /ping HTTP/1.1\r\nHost: q\r\nConnection: close\r\n\r\n");
+            assertEquals("\"pong\"", client.read().body());
+            assertTrue(client.isClosed());
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "batch=abc, batch",
+        "batch=, batch",
+        "batch=1.5, batch",
+        "batch=2147483648, batch",
+        "wait=1, wait",
+        "wait=True, wait",
+        "timeout=-5, timeout",
+        "group=%C3, group",
+        "batch=1&batch=2, batch"
+    })
+    void badQueryParametersAreNamed(String query, String name) throws IOException {
+        try (RawClient client = fixture.connect()) {
+            RawClient.Reply reply = client.get("/query?" + query);
+            assertEquals(400, reply.status());
+            assertTrue(
+                    reply.body().startsWith("{\"error\":\"invalid query parameter " + name + ": "),
+                    reply.body());
+        }
+    }
+
+    @Test
+    void goodQueryParametersAreTypedAndUnknownOnesIgnored() throws IOException {
+        try (RawClient client = fixture.connect()) {
+            assertEquals("[200,false,30000,null]", client.get("/query").body());
+            assertEquals(
+                    "[-3,true,18,\"a b+c/ü\"]",
+                    client.get(
+                                    "/query?batch=-3&wait=true&timeout=18&group=a+b%2Bc%2F%C3%BC&x=%zy1"
+                                            .replace("%zy1", "1"))
+                            .body());
+            assertEquals(
+                    "[1,false,9223372036854775807,\"\"]",
+                    client.get("/query?batch=1&timeout=18446744073709551615&group=").body());
+        }
+    }
+
+    @Test
+    void theTenantHeaderIsAUuid() throws IOException {
+        UUID tenant = UUID.randomUUID();
+        try (RawClient client = fixture.connect()) {
+            assertEquals("\"00000000-0000-0000-0000-000000000001\"", client.get("/tenant").body());
+            client.send(
+                    "GET /tenant HTTP/1.1\r\nHost: q\r\nx-queen-tenant: " + tenant + "\r\n\r\n");
+            assertEquals("\"" + tenant + "\"", client.read().body());
+            client.send("GET /tenant HTTP/1.1\r\nHost: q\r\nx-queen-tenant: 1-1-1-1-1\r\n\r\n");
+            assertEquals(
+                    "{\"error\":\"invalid x-queen-tenant header (must be a UUID)\"}",
+                    client.read().body());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Failure.class)
+    void everyFailureHasItsStatusAndItsAdvice(Failure failure) throws IOException {
+        try (RawClient client = fixture.connect()) {
+            RawClient.Reply reply = client.get("/fail/" + failure);
+            assertEquals(failure.status(), reply.status());
+            boolean ours = failure == Failure.INTERNAL;
+            assertEquals(
+                    "{\"error\":\"" + (ours ? "internal error" : "a sentence") + "\"}",
+                    reply.body());
+            assertEquals(
+                    failure.retry() != Failure.Retry.NEVER,
+                    reply.headers().containsKey("retry-after"));
+        }
+    }
+
+    @Test
+    void aBugOfOursIsCountedAndNotShown() throws IOException {
+        try (RawClient client = fixture.connect()) {
+            RawClient.Reply reply = client.get("/boom");
+            assertEquals(500, reply.status());
+            assertEquals("{\"error\":\"internal error\"}", reply.body());
+            assertEquals("\"pong\"", client.get("/ping").body(), "the connection goes on");
+        }
+        assertTrue(fixture.metrics.prometheus().contains("queen_web_internal_errors_total"));
+    }
+
+    @Test
+    void aLargeAnswerArrivesWhole() throws IOException {
+        try (RawClient client = fixture.connect()) {
+            assertEquals(300_002, client.get("/large").body().length());
+        }
+    }
+}
