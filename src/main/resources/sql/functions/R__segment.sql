@@ -52,7 +52,7 @@ comment on function queen_store.payload_text(smallint, bytea) is
     'Payload as text; null where it is encrypted, not JSON text or not valid UTF-8.';
 
 -- queen_store.frame_end: an entry of the directory of a segment.
--- Called by  decode_segment, message_at, duplicate_ids
+-- Called by  decode_segment, message_at, stored_id
 -- Locks      none
 -- Returns    where message p_index (from 0) ends, counted from the end of the directory
 -- Raises     2202E where the bytes hold no such entry: callers check first
@@ -170,6 +170,49 @@ $$;
 
 comment on function queen_store.decode_segment(bigint, bigint, timestamptz, bytea, bytea) is
     'Messages of a segment, one row each; never raises, whatever the bytes are.';
+
+-- queen_store.stored_id: the id of one message of a segment.
+-- Called by  find_duplicates
+-- Locks      none
+-- Returns    its id; the nil UUID where that cannot be known (payload expired, damaged bytes)
+-- Raises     nothing
+-- Cost       some 3 us; keys and frames must be detoasted
+create or replace function queen_store.stored_id(
+    p_partition_id bigint, p_base_offset bigint, p_created_at timestamptz, p_keys bytea,
+    p_frames bytea, p_offset bigint)
+returns uuid
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_index integer := p_offset - p_base_offset;
+    v_directory integer := octet_length(p_keys) / 16 * 4;
+    v_length integer := octet_length(p_frames);
+    v_start bigint;
+    v_flags integer;
+begin
+    if v_directory <= v_length and v_index * 4 < v_directory then
+        v_start := v_directory + case when v_index = 0 then 0
+            else queen_store.frame_end(p_frames, v_index - 1) end;
+        if v_start < v_length then
+            v_flags := get_byte(p_frames, v_start::integer);
+            if v_flags & 24 = 0 then
+                return queen_store.message_id(p_created_at, p_partition_id, p_offset);
+            end if;
+            if v_flags & 8 = 0 then
+                return encode(substring(p_keys from v_index * 16 + 1 for 16), 'hex')::uuid;
+            end if;
+            if v_start + 17 <= v_length then
+                return encode(substring(p_frames from (v_start + 2)::integer for 16), 'hex')::uuid;
+            end if;
+        end if;
+    end if;
+    return '00000000-0000-0000-0000-000000000000'::uuid;
+end
+$$;
+
+comment on function queen_store.stored_id(bigint, bigint, timestamptz, bytea, bytea, bigint) is
+    'Id of one message of a segment; nil where it cannot be known.';
 
 -- queen_store.message_at: one message by its offset.
 -- Called by  queen API functions
