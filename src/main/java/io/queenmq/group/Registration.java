@@ -1,0 +1,18 @@
+package io.queenmq.group;
+
+/** What became of making a group known. */
+public sealed interface Registration {
+    /**
+     * A group of a queue.
+     *
+     * @param registered whether it has a rule where lanes without a cursor begin; false for one
+     *     that only pops of single lanes have used
+     */
+    record Known(int queueId, int groupId, boolean registered) implements Registration {}
+
+    /** Another transaction is making the queue or the group just now. */
+    record Busy() implements Registration {}
+
+    /** There is no such queue. */
+    record UnknownQueue() implements Registration {}
+}

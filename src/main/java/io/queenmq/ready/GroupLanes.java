@@ -1,0 +1,325 @@
+package io.queenmq.ready;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The lanes of one (queue, group) that may have work, and the polls parked for them. Pops take
+ * lanes, claim them in the database and say what they found; every lane taken must be handed back
+ * by one of the methods below.
+ *
+ * <p>Invariant under {@code lanesLock}, at the end of every method: nobody is parked, or at least
+ * as many polls have been woken and not yet looked as there are lanes ready. So no wake is lost,
+ * and no more polls wake than there is work for.
+ */
+public final class GroupLanes {
+    private static final int VISIT_MILLIS_MIN = 20;
+
+    private final ReadyLanes owner;
+    private final int queueId;
+    private final int groupId;
+
+    /** Guards the table, the parked polls and the flags below; never held across a call. */
+    private final ReentrantLock lanesLock = new ReentrantLock();
+
+    private final LaneTable table = new LaneTable();
+    private final LinkedHashSet<Poll> parked = new LinkedHashSet<>();
+    private int woken;
+    private boolean dropped;
+    private boolean armed;
+    private int armedFor;
+    private long usedNanos;
+
+    /** The reading of the tables that fills a new structure; replaced when one fails. */
+    final AtomicReference<@Nullable CompletableFuture<Void>> seeding = new AtomicReference<>();
+
+    volatile long seededNanos;
+
+    GroupLanes(ReadyLanes owner, int queueId, int groupId) {
+        this.owner = owner;
+        this.queueId = queueId;
+        this.groupId = groupId;
+        this.usedNanos = owner.clock.nanos();
+    }
+
+    public int queueId() {
+        return queueId;
+    }
+
+    public int groupId() {
+        return groupId;
+    }
+
+    /**
+     * Takes the lanes that have been ready longest.
+     *
+     * @param poll the caller's, which leaves the queue of the parked; null = it never parked and
+     *     leaves the lanes of polls that have been woken alone
+     */
+    public long[] take(@Nullable Poll poll, int max) {
+        lanesLock.lock();
+        try {
+            usedNanos = owner.clock.nanos();
+            boolean called = poll != null && leave(poll);
+            table.releaseDue(nowMillis());
+            int free = called ? table.readyCount() : Math.max(0, table.readyCount() - woken);
+            long[] lanes = new long[Math.min(max, free)];
+            for (int i = 0; i < lanes.length; i++) {
+                lanes[i] = table.take();
+            }
+            signal();
+            return lanes;
+        } finally {
+            lanesLock.unlock();
+        }
+    }
+
+    /** Queues the poll for a wake; false = there is work, or this structure has been forgotten. */
+    public boolean park(Poll poll) {
+        lanesLock.lock();
+        try {
+            usedNanos = owner.clock.nanos();
+            table.releaseDue(nowMillis());
+            if (dropped || table.readyCount() > woken) {
+                return false;
+            }
+            parked.add(poll);
+            signal();
+            return true;
+        } finally {
+            lanesLock.unlock();
+        }
+    }
+
+    /** The poll goes without looking: its wake, if it had one, passes on. */
+    public void forget(Poll poll) {
+        lanesLock.lock();
+        try {
+            leave(poll);
+            signal();
+        } finally {
+            lanesLock.unlock();
+        }
+    }
+
+    /** A lane taken turned out to have nothing beyond {@code lastOffset}. */
+    public void empty(long lane, long lastOffset) {
+        change(() -> table.drainedTo(lane, lastOffset));
+    }
+
+    /** A lane taken was served up to {@code end} and left free. */
+    public void served(long lane, long end, long lastOffset) {
+        change(() -> table.served(lane, end, lastOffset));
+    }
+
+    /** A lane taken is under a lease, the caller's or another's, until {@code expiresAt}. */
+    public void held(long lane, long lastOffset, Instant expiresAt) {
+        revisit(lane, lastOffset, delay(expiresAt, owner.config.heldRevisit()));
+    }
+
+    /** A lane taken hides its next message until {@code visibleAt}. */
+    public void deferred(long lane, long lastOffset, Instant visibleAt) {
+        revisit(lane, lastOffset, delay(visibleAt, owner.config.deferredRevisit()));
+    }
+
+    /**
+     * A lane taken had its row locked. The lock may hide a committed tail, and an auto-ack winner
+     * leaves no lease whose expiry would wake us: so the lane is never cleared for it.
+     */
+    public void busy(long lane) {
+        revisit(lane, -1, (int) owner.config.busyRevisit().toMillis());
+    }
+
+    /** Lanes taken were not looked at: they keep their places. */
+    public void untouched(List<Long> lanes) {
+        change(
+                () -> {
+                    for (int i = lanes.size() - 1; i >= 0; i--) {
+                        table.untouched(lanes.get(i));
+                    }
+                });
+    }
+
+    /** A lane taken does not exist any more. */
+    public void gone(long lane) {
+        change(() -> table.forget(lane));
+    }
+
+    void written(long lane, long offset) {
+        change(() -> table.written(lane, offset));
+    }
+
+    void marked(long lane) {
+        change(() -> table.marked(lane));
+    }
+
+    void freed(long lane, long committed, long lastOffset) {
+        change(() -> table.freed(lane, committed, lastOffset));
+    }
+
+    void freed(long lane) {
+        change(() -> table.freed(lane));
+    }
+
+    void found(List<LaneSource.Found> lanes) {
+        change(
+                () -> {
+                    for (LaneSource.Found lane : lanes) {
+                        Instant leasedUntil = lane.leaseExpiresAt();
+                        if (leasedUntil == null) {
+                            table.written(lane.number(), lane.lastOffset());
+                        } else {
+                            table.foundLeased(
+                                    lane.number(),
+                                    lane.lastOffset(),
+                                    nowMillis() + delay(leasedUntil, owner.config.heldRevisit()));
+                        }
+                    }
+                });
+    }
+
+    /** Options or the queue itself changed: every waiting lane is worth a look, every poll too. */
+    void changed() {
+        change(table::releaseAll);
+        wakeParked();
+    }
+
+    /** Wakes every parked poll, whether there is work or not. */
+    void wakeParked() {
+        List<Poll> polls;
+        lanesLock.lock();
+        try {
+            polls = List.copyOf(parked);
+        } finally {
+            lanesLock.unlock();
+        }
+        polls.forEach(Poll::wake);
+    }
+
+    boolean hasReady() {
+        lanesLock.lock();
+        try {
+            return table.readyCount() > 0;
+        } finally {
+            lanesLock.unlock();
+        }
+    }
+
+    boolean hasParked() {
+        lanesLock.lock();
+        try {
+            return !parked.isEmpty();
+        } finally {
+            lanesLock.unlock();
+        }
+    }
+
+    int size() {
+        lanesLock.lock();
+        try {
+            return table.size();
+        } finally {
+            lanesLock.unlock();
+        }
+    }
+
+    /** Keeps it from being forgotten; false = it has been, take another. */
+    boolean use() {
+        lanesLock.lock();
+        try {
+            usedNanos = owner.clock.nanos();
+            return !dropped;
+        } finally {
+            lanesLock.unlock();
+        }
+    }
+
+    /** Forgets it if nobody has popped for long; true = forgotten. */
+    boolean dropIfIdle() {
+        lanesLock.lock();
+        try {
+            long idle = owner.clock.nanos() - usedNanos;
+            dropped |=
+                    parked.isEmpty()
+                            && woken == 0
+                            && table.takenCount() == 0
+                            && idle > owner.config.idle().toNanos();
+            return dropped;
+        } finally {
+            lanesLock.unlock();
+        }
+    }
+
+    /** The timer's call: lanes whose time has come. */
+    void tick() {
+        lanesLock.lock();
+        try {
+            armed = false;
+            table.releaseDue(nowMillis());
+            signal();
+        } finally {
+            lanesLock.unlock();
+        }
+    }
+
+    private void revisit(long lane, long lastOffset, int afterMillis) {
+        change(() -> table.revisit(lane, lastOffset, nowMillis() + afterMillis));
+    }
+
+    private void change(Runnable change) {
+        lanesLock.lock();
+        try {
+            change.run();
+            signal();
+        } finally {
+            lanesLock.unlock();
+        }
+    }
+
+    /** Out of the parked; true = it had been woken for a lane of this group. */
+    private boolean leave(Poll poll) {
+        if (parked.remove(poll) || !poll.wasWokenBy(this)) {
+            return false;
+        }
+        woken--;
+        poll.answered();
+        return true;
+    }
+
+    private void signal() {
+        while (table.readyCount() > woken && !parked.isEmpty()) {
+            if (parked.removeFirst().wake(this)) {
+                woken++;
+                owner.wakes.increment();
+            }
+        }
+        if (!parked.isEmpty() && table.hasDue()) {
+            arm(table.nextDue());
+        }
+    }
+
+    private void arm(int due) {
+        if (!armed || due - armedFor < 0) {
+            armed = true;
+            armedFor = due;
+            owner.schedule(this, Math.max(1, due - nowMillis()));
+        }
+    }
+
+    /** Until an instant of the database's clock, which ours may disagree with. */
+    private int delay(Instant until, Duration most) {
+        long millis = Duration.between(owner.clock.now(), until).toMillis() + 1;
+        return (int) Math.clamp(millis, VISIT_MILLIS_MIN, most.toMillis());
+    }
+
+    private int nowMillis() {
+        return (int) TimeUnit.NANOSECONDS.toMillis(owner.clock.nanos());
+    }
+}

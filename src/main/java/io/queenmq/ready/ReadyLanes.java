@@ -1,0 +1,294 @@
+package io.queenmq.ready;
+
+import io.helidon.metrics.api.Counter;
+import io.queenmq.db.Database;
+import io.queenmq.metrics.Metrics;
+import io.queenmq.model.Failure;
+import io.queenmq.model.QueenException;
+import io.queenmq.runtime.Clock;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which lanes may have work, per (queue, group) that is popped from, and every poll that waits.
+ * Everything here is a hint in excess: a claim decides. Fed by this broker's commits, acks and
+ * claims, by hints of others, and by readings of the tables (see {@link Reseed}). Any thread.
+ */
+public final class ReadyLanes implements LaneWrites, AutoCloseable {
+    private static final GroupLanes[] NO_GROUPS = {};
+
+    final Clock clock;
+    final ReadyConfig config;
+
+    private final ConcurrentHashMap<Integer, GroupLanes[]> queues = new ConcurrentHashMap<>();
+    private final PinnedPolls pinned = new PinnedPolls();
+    private final DiscoveryPolls discovery = new DiscoveryPolls();
+    private final AtomicInteger polls = new AtomicInteger();
+    final Counter wakes;
+    private final Counter refused;
+    private final ScheduledThreadPoolExecutor timer;
+    private final Reseed reseed;
+    private volatile boolean stopping;
+
+    public ReadyLanes(ReadyConfig config, Database database, Metrics metrics, Clock clock) {
+        this(config, new ReadyProcedures(database), metrics, clock);
+    }
+
+    ReadyLanes(ReadyConfig config, LaneSource source, Metrics metrics, Clock clock) {
+        this.clock = clock;
+        this.config = config;
+        this.wakes =
+                metrics.counter(
+                        "queen_ready_wakes_total", "Polls woken for a lane of their group.");
+        this.refused =
+                metrics.counter(
+                        "queen_ready_polls_refused_total",
+                        "Polls refused because too many were waiting.");
+        metrics.gauge("queen_ready_polls", "Polls that wait for messages.", this::pollCount);
+        metrics.gauge("queen_ready_lanes", "Lanes that may have work.", this::laneCount);
+        this.timer =
+                new ScheduledThreadPoolExecutor(
+                        1, Thread.ofPlatform().name("queen-ready-timer").daemon().factory());
+        this.reseed = new Reseed(this, source, metrics);
+    }
+
+    /** The lanes of a group, filled from the tables at its first use. */
+    public GroupLanes lanes(int queueId, int groupId) {
+        GroupLanes lanes;
+        do {
+            lanes = find(queueId, groupId);
+            if (lanes == null) {
+                lanes = create(queueId, groupId);
+            }
+        } while (!lanes.use());
+        reseed.awaitFirst(lanes);
+        return lanes;
+    }
+
+    /**
+     * Registers a poll of the calling thread; {@link #close(Poll)} must follow.
+     *
+     * @throws QueenException overloaded, or the broker is stopping
+     */
+    public Poll open() {
+        if (polls.incrementAndGet() > config.waitersMax()) {
+            polls.decrementAndGet();
+            refused.increment();
+            throw new QueenException(
+                    Failure.OVERLOADED,
+                    "at most " + config.waitersMax() + " polls may wait at once");
+        }
+        return new Poll(clock);
+    }
+
+    public void close(Poll poll) {
+        polls.decrementAndGet();
+    }
+
+    /** Polls that wait, or are about to. */
+    public int pollCount() {
+        return polls.get();
+    }
+
+    /** Lanes that may have work, over all groups in use. */
+    public int laneCount() {
+        int count = 0;
+        for (GroupLanes lanes : all()) {
+            count += lanes.size();
+        }
+        return count;
+    }
+
+    /** Answers all polls: the broker stops. */
+    public void stopPolls() {
+        stopping = true;
+        wakeAll();
+    }
+
+    public boolean isStopping() {
+        return stopping;
+    }
+
+    @Override
+    public void written(List<Lane> lanes) {
+        for (Lane lane : lanes) {
+            for (GroupLanes group : groups(lane.queueId())) {
+                group.written(lane.number(), lane.lastOffset());
+            }
+            pinned.written(lane);
+            discovery.written(lane.tenant(), lane.queueId());
+        }
+    }
+
+    /** A lane's lease ended with the cursor at {@code committed}. */
+    public void freed(int queueId, int groupId, long lane, long committed, long lastOffset) {
+        GroupLanes lanes = find(queueId, groupId);
+        if (lanes != null) {
+            lanes.freed(lane, committed, lastOffset);
+        }
+        if (lastOffset > committed) {
+            pinned.freed(lane, groupId);
+        }
+    }
+
+    /** Another broker ended leases of these lanes, of whatever group. */
+    public void freedElsewhere(List<Lane> lanes) {
+        for (Lane lane : lanes) {
+            for (GroupLanes group : groups(lane.queueId())) {
+                group.freed(lane.number());
+            }
+            pinned.freed(lane.number(), null);
+        }
+    }
+
+    /** A queue's options, labels or groups changed, or it was deleted. */
+    public void queueChanged(int queueId) {
+        for (GroupLanes group : groups(queueId)) {
+            group.changed();
+        }
+        pinned.changed(queueId);
+        discovery.wakeAll();
+    }
+
+    /** Any queue may have changed, and any lane may have been written. */
+    public void everythingChanged() {
+        reseed.requestAll();
+        wakeAll();
+    }
+
+    /** Any lane of the queue may have been written. */
+    public void queueWritten(UUID tenant, int queueId) {
+        reseed.request(groups(queueId));
+        pinned.changed(queueId);
+        pinned.wakeNamed();
+        discovery.written(tenant, queueId);
+    }
+
+    /** Whether a hint of that queue could matter to anybody here. */
+    public boolean listens() {
+        return !queues.isEmpty() || polls.get() > 0;
+    }
+
+    /** Queues that polls are parked for. */
+    public List<Integer> queuesWithParkedPolls() {
+        List<Integer> parked = new ArrayList<>();
+        queues.forEach(
+                (queueId, groups) -> {
+                    if (Arrays.stream(groups).anyMatch(GroupLanes::hasParked)) {
+                        parked.add(queueId);
+                    }
+                });
+        return parked;
+    }
+
+    public void enterPinned(int queueId, int groupId, long lane, Poll poll) {
+        pinned.enter(queueId, groupId, lane, poll);
+    }
+
+    /** The poll stops waiting for the lane; a wake it did not use goes to the next. */
+    public void leavePinned(int groupId, long lane, Poll poll, boolean passOn) {
+        pinned.leave(groupId, lane, poll);
+        if (passOn) {
+            pinned.freed(lane, groupId);
+        }
+    }
+
+    public void enterNamed(UUID tenant, String queue, String partition, Poll poll) {
+        pinned.enter(tenant, queue, partition, poll);
+    }
+
+    public void leaveNamed(UUID tenant, String queue, String partition, Poll poll) {
+        pinned.leave(tenant, queue, partition, poll);
+    }
+
+    public void enterDiscovery(UUID tenant, Poll poll) {
+        discovery.enter(tenant, poll);
+    }
+
+    public void leaveDiscovery(UUID tenant, Poll poll) {
+        discovery.leave(tenant, poll);
+    }
+
+    @Override
+    public void close() {
+        stopPolls();
+        reseed.close();
+        timer.shutdownNow();
+    }
+
+    void schedule(GroupLanes lanes, int afterMillis) {
+        if (!timer.isShutdown()) {
+            var _ = timer.schedule(lanes::tick, afterMillis, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    List<GroupLanes> all() {
+        List<GroupLanes> all = new ArrayList<>();
+        queues.values().forEach(groups -> all.addAll(Arrays.asList(groups)));
+        return all;
+    }
+
+    /** Forgets what has not been used for long. */
+    void sweep() {
+        for (Integer queueId : queues.keySet()) {
+            queues.computeIfPresent(
+                    queueId,
+                    (key, groups) -> {
+                        GroupLanes[] kept =
+                                Arrays.stream(groups)
+                                        .filter(group -> !group.dropIfIdle())
+                                        .toArray(GroupLanes[]::new);
+                        return kept.length == 0 ? null : kept;
+                    });
+        }
+    }
+
+    private void wakeAll() {
+        all().forEach(GroupLanes::wakeParked);
+        pinned.wakeAll();
+        discovery.wakeAll();
+    }
+
+    private GroupLanes[] groups(int queueId) {
+        return queues.getOrDefault(queueId, NO_GROUPS);
+    }
+
+    private @Nullable GroupLanes find(int queueId, int groupId) {
+        for (GroupLanes lanes : groups(queueId)) {
+            if (lanes.groupId() == groupId) {
+                return lanes;
+            }
+        }
+        return null;
+    }
+
+    private GroupLanes create(int queueId, int groupId) {
+        GroupLanes[] groups =
+                queues.compute(
+                        queueId,
+                        (key, present) -> {
+                            GroupLanes[] old = present == null ? NO_GROUPS : present;
+                            for (GroupLanes lanes : old) {
+                                if (lanes.groupId() == groupId) {
+                                    return old;
+                                }
+                            }
+                            GroupLanes[] all = Arrays.copyOf(old, old.length + 1);
+                            all[old.length] = new GroupLanes(this, queueId, groupId);
+                            return all;
+                        });
+        for (GroupLanes lanes : groups) {
+            if (lanes.groupId() == groupId) {
+                return lanes;
+            }
+        }
+        throw new IllegalStateException("a group just made is missing");
+    }
+}

@@ -1,0 +1,285 @@
+package io.queenmq.ready;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.queenmq.metrics.Metrics;
+import io.queenmq.model.Caller;
+import io.queenmq.model.Failure;
+import io.queenmq.model.QueenException;
+import io.queenmq.runtime.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class ReadyTest {
+    private static final int QUEUE = 1;
+    private static final int GROUP = 1;
+
+    private final Metrics metrics = new Metrics();
+    private final List<LaneSource.Found> stored = new ArrayList<>();
+    private final AtomicInteger readings = new AtomicInteger();
+    private final ReadyLanes ready =
+            new ReadyLanes(
+                    new ReadyConfig(
+                            20_000,
+                            Duration.ofMillis(200),
+                            Duration.ofMillis(50),
+                            Duration.ofSeconds(1),
+                            Duration.ofMinutes(10),
+                            Duration.ofMinutes(10),
+                            10_000),
+                    (queueId, groupId, after, limit) -> {
+                        readings.incrementAndGet();
+                        return List.copyOf(stored);
+                    },
+                    metrics,
+                    Clock.SYSTEM);
+
+    @AfterEach
+    void stop() {
+        ready.close();
+        metrics.close();
+    }
+
+    @Test
+    void firstUseReadsTheTablesOnce() {
+        stored.add(new LaneSource.Found(5, 9, Instant.EPOCH, null));
+        GroupLanes lanes = ready.lanes(QUEUE, GROUP);
+        assertArrayEquals(new long[] {5}, lanes.take(null, 10));
+        ready.lanes(QUEUE, GROUP);
+        assertEquals(1, readings.get());
+    }
+
+    @Test
+    void writesReachEveryGroupInUseAndNoOther() {
+        GroupLanes first = ready.lanes(QUEUE, 1);
+        GroupLanes second = ready.lanes(QUEUE, 2);
+        GroupLanes elsewhere = ready.lanes(2, 1);
+        write(42, 0);
+        assertArrayEquals(new long[] {42}, first.take(null, 1));
+        assertArrayEquals(new long[] {42}, second.take(null, 1));
+        assertEquals(0, elsewhere.take(null, 1).length);
+    }
+
+    @Test
+    void everyWriteIsTakenWhateverTheRaceWithParking() throws Exception {
+        int rounds = 20_000;
+        BlockingQueue<Long> taken = new LinkedBlockingQueue<>();
+        List<Thread> consumers = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            consumers.add(Thread.ofVirtual().start(() -> consume(taken)));
+        }
+        for (long lane = 1; lane <= rounds; lane++) {
+            write(lane, 0);
+            if (lane % 3 == 0) {
+                // Lets the consumers run dry and park, so that the next write meets them there.
+                assertTrue(taken.poll(30, TimeUnit.SECONDS) != null);
+                assertTrue(taken.poll(30, TimeUnit.SECONDS) != null);
+                assertTrue(taken.poll(30, TimeUnit.SECONDS) != null);
+            }
+        }
+        assertTrue(taken.poll(30, TimeUnit.SECONDS) != null);
+        assertTrue(taken.poll(30, TimeUnit.SECONDS) != null);
+        ready.stopPolls();
+        for (Thread consumer : consumers) {
+            consumer.join();
+        }
+    }
+
+    @Test
+    void wakesAsManyPollsAsLanesAreReadyInTheOrderOfTheirArrival() throws Exception {
+        GroupLanes lanes = ready.lanes(QUEUE, GROUP);
+        ConcurrentLinkedQueue<Integer> woken = new ConcurrentLinkedQueue<>();
+        CountDownLatch two = new CountDownLatch(2);
+        List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            int name = i;
+            CountDownLatch parked = new CountDownLatch(1);
+            threads.add(
+                    Thread.ofVirtual()
+                            .start(
+                                    () -> {
+                                        Poll poll = ready.open();
+                                        assertTrue(lanes.park(poll));
+                                        parked.countDown();
+                                        poll.await(Long.MAX_VALUE / 2);
+                                        if (!ready.isStopping()) {
+                                            assertEquals(1, lanes.take(poll, 1).length);
+                                            woken.add(name);
+                                        }
+                                        two.countDown();
+                                        lanes.forget(poll);
+                                        ready.close(poll);
+                                    }));
+            parked.await();
+        }
+        write(1, 0);
+        write(2, 0);
+        two.await();
+        assertEquals(List.of(0, 1), woken.stream().sorted().toList());
+        ready.stopPolls();
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        assertEquals(2, woken.size());
+        assertEquals(0, ready.pollCount());
+    }
+
+    @Test
+    void aPollThatLeavesAfterItsWakePassesItOn() throws Exception {
+        GroupLanes lanes = ready.lanes(QUEUE, GROUP);
+        Poll leaving = ready.open();
+        assertTrue(lanes.park(leaving));
+        CountDownLatch parked = new CountDownLatch(1);
+        LinkedBlockingQueue<Long> taken = new LinkedBlockingQueue<>();
+        Thread second =
+                Thread.ofVirtual()
+                        .start(
+                                () -> {
+                                    Poll poll = ready.open();
+                                    lanes.park(poll);
+                                    parked.countDown();
+                                    poll.await(Long.MAX_VALUE / 2);
+                                    taken.add(lanes.take(poll, 1)[0]);
+                                    ready.close(poll);
+                                });
+        parked.await();
+        write(9, 0);
+        assertTrue(leaving.isWoken());
+        assertEquals(0, lanes.take(null, 1).length, "the lane is the woken poll's");
+        lanes.forget(leaving);
+        assertEquals(9, taken.poll(30, TimeUnit.SECONDS));
+        second.join();
+    }
+
+    @Test
+    void aHeldLaneWakesAParkedPollWhenItIsDue() {
+        GroupLanes lanes = ready.lanes(QUEUE, GROUP);
+        write(1, 3);
+        assertEquals(1, lanes.take(null, 1).length);
+        lanes.held(1, 3, Instant.now().plusSeconds(3_600));
+        Poll poll = ready.open();
+        assertTrue(lanes.park(poll));
+        assertTrue(poll.await(Clock.SYSTEM.nanos() + TimeUnit.SECONDS.toNanos(30)));
+        assertArrayEquals(new long[] {1}, lanes.take(poll, 1));
+    }
+
+    @Test
+    void thousandsOfPollsParkOnVirtualThreadsAndAllAreAnsweredAtTheStop() throws Exception {
+        int polls = 10_000;
+        CountDownLatch parked = new CountDownLatch(polls);
+        List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i < polls; i++) {
+            GroupLanes lanes = ready.lanes(i % 100, GROUP);
+            threads.add(
+                    Thread.ofVirtual()
+                            .start(
+                                    () -> {
+                                        Poll poll = ready.open();
+                                        lanes.park(poll);
+                                        parked.countDown();
+                                        poll.await(Long.MAX_VALUE / 2);
+                                        lanes.forget(poll);
+                                        ready.close(poll);
+                                    }));
+        }
+        parked.await();
+        ready.stopPolls();
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        assertEquals(0, ready.pollCount());
+    }
+
+    @Test
+    void refusesThePollBeyondTheBound() {
+        List<Poll> polls = new ArrayList<>();
+        for (int i = 0; i < 20_000; i++) {
+            polls.add(ready.open());
+        }
+        QueenException refusal = assertThrows(QueenException.class, ready::open);
+        assertEquals(Failure.OVERLOADED, refusal.failure());
+        polls.forEach(ready::close);
+        ready.close(ready.open());
+    }
+
+    @Test
+    void aPinnedPollByNameIsWokenByTheFirstWriteOfTheLane() {
+        Poll poll = ready.open();
+        ready.enterNamed(Caller.DEFAULT_TENANT, "orders", "later", poll);
+        write(1, 0);
+        assertFalse(poll.isWoken());
+        ready.written(
+                List.of(
+                        new LaneWrites.Lane(
+                                Caller.DEFAULT_TENANT, QUEUE, "orders", 77, "later", 0)));
+        assertTrue(poll.isWoken());
+        ready.close(poll);
+    }
+
+    @Test
+    void aPinnedPollPassesOnAWakeItDoesNotUse() {
+        Poll first = ready.open();
+        Poll second = ready.open();
+        ready.enterPinned(QUEUE, GROUP, 5, first);
+        ready.enterPinned(QUEUE, GROUP, 5, second);
+        write(5, 0);
+        assertTrue(first.isWoken());
+        assertFalse(second.isWoken());
+        ready.leavePinned(GROUP, 5, first, true);
+        assertTrue(second.isWoken());
+    }
+
+    @Test
+    void discoveryPollsLookAgainOnceForEveryQueueTheyHearOf() {
+        Poll poll = ready.open();
+        ready.enterDiscovery(Caller.DEFAULT_TENANT, poll);
+        write(1, 0);
+        assertTrue(poll.isWoken());
+        poll.rearm();
+        write(1, 1);
+        assertFalse(poll.isWoken());
+        ready.queueChanged(QUEUE);
+        assertTrue(poll.isWoken());
+        ready.leaveDiscovery(Caller.DEFAULT_TENANT, poll);
+    }
+
+    private void consume(BlockingQueue<Long> taken) {
+        GroupLanes lanes = ready.lanes(QUEUE, GROUP);
+        Poll poll = ready.open();
+        while (!ready.isStopping()) {
+            for (long lane : lanes.take(poll, 1)) {
+                lanes.empty(lane, 0);
+                taken.add(lane);
+            }
+            poll.rearm();
+            if (lanes.park(poll) && !ready.isStopping()) {
+                poll.await(Long.MAX_VALUE / 2);
+            }
+        }
+        lanes.forget(poll);
+        ready.close(poll);
+    }
+
+    private void write(long lane, long offset) {
+        ready.written(
+                List.of(
+                        new LaneWrites.Lane(
+                                Caller.DEFAULT_TENANT, QUEUE, "orders", lane, "p" + lane, offset)));
+    }
+}
