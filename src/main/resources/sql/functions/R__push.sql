@@ -141,7 +141,7 @@ begin
         select i.ordinal::integer, i.place, v_id_queues[i.place] as queue_id,
             v_id_lasts[i.place] as last_offset, v_id_times[i.place] as last_created_at,
             case
-                when q.id is not null then 'queued'
+                when q.id is not null and q.deleted_at is null then 'queued'
                 when i.place > 0 or p_wait then 'unknown_partition'
                 when (select p.id from queen_store.partitions p where p.id = i.partition_id)
                     is not null then 'busy'
@@ -162,7 +162,7 @@ begin
             where u.ordinal <= cardinality(p_partition_ids)
             offset 0
         ) i
-        left join queen_store.queues q on q.id = v_id_queues[i.place] and q.deleted_at is null
+        left join queen_store.queues q on q.id = v_id_queues[i.place]
     ) l;
     if cardinality(v_id_ordinals) > cardinality(v_ids) then
         raise exception using errcode = 'QN400', message = 'bad_request',
@@ -314,7 +314,7 @@ comment on function queen_store.append_waiting(
 -- the vouched range.
 -- Called by  append, under the lane locks
 -- Locks      none
--- Returns    a row per lane-batch with duplicates, or cold: over 1,000 segments or 200,000 keys to
+-- Returns    a row per lane-batch with duplicates, or cold: over 1,000 segments or 100,000 keys to
 --            read in this lane, or in the lanes of the call up to it; an original is the lowest offset
 -- Raises     nothing
 -- Cost       2 statements, 1 more with duplicates; primary keys, then a hash join of keys with keys
@@ -348,12 +348,13 @@ declare
 begin
     -- created_at falls with the offset, but no index knows it: the edge, 16 segments down, tells
     -- whether a longer walk can find more within the window.
-    select array_agg(f.lane), array_agg(f.base_offset), array_agg(f.end_offset - f.base_offset + 1)
+    select array_agg(f.lane::integer), array_agg(f.base_offset),
+        array_agg(f.end_offset - f.base_offset + 1)
     into v_lanes, v_bases, v_messages
     from (
         select r.lane, s.base_offset, s.end_offset
         from (
-            select l.lane::integer, l.partition_id, l.since, b.low, b.high
+            select l.lane, l.partition_id, l.since, b.low, b.high
             from unnest(p_partition_ids, p_bases, p_vouched_from, p_vouched_to, p_since)
                 with ordinality as l(partition_id, base, vouched_from, vouched_to, since, lane)
             cross join lateral (
@@ -397,7 +398,7 @@ begin
 
     select array_agg(
         l.since is not null
-        and (coalesce(n.segments > 1000 or n.messages > 200000 or n.messages_so_far > 200000, false)
+        and (coalesce(n.segments > 1000 or n.messages > 100000 or n.messages_so_far > 100000, false)
             -- The walk was cut off in this lane or before.
             or (cardinality(v_lanes) > 2000 and l.lane >= v_lanes[2001]))
         order by l.lane)
@@ -405,7 +406,7 @@ begin
     from unnest(p_since) with ordinality as l(since, lane)
     left join (
         select c.*,
-            sum(c.messages) filter (where c.segments <= 1000 and c.messages <= 200000)
+            sum(c.messages) filter (where c.segments <= 1000 and c.messages <= 100000)
                 over (order by c.lane) as messages_so_far
         from (
             select f.lane, count(*) as segments, sum(f.messages) as messages
