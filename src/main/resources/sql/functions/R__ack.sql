@@ -48,7 +48,7 @@ begin
         with held as materialized (
             select i.ordinal, i.partition_id, i.group_id, c.generation, c.batch_end, p.last_offset,
                    case when c.lease_expires_at > v_now and q.id is not null
-                         and g.generation = c.generation
+                         and q.deleted_at is null and g.generation = c.generation
                         then 'released' else 'lost' end as verdict,
                    -- A lower bound only: worth a probe when there is a newer epoch.
                    case when c.epoch = v_open_epoch then c.epoch else coalesce((
@@ -74,9 +74,9 @@ begin
                 where p.id = i.partition_id
                 limit 1) p on true
             left join lateral (
-                select q.id
+                select q.id, q.deleted_at
                 from queen_store.queues q
-                where q.id = p.queue_id and q.deleted_at is null
+                where q.id = p.queue_id
                 limit 1) q on true
             left join lateral (
                 select g.generation, g.consumed_at
@@ -333,7 +333,7 @@ begin
                            as window_seconds,
                        case when i.turn <> v_turn then null
                             when i.refusal is not null then i.refusal
-                            when q.id is null or c.generation is distinct from g.generation
+                            when q.deleted_at is not null or c.generation is distinct from g.generation
                                 then 'consumer_not_found'
                             when i.leader <> all (coalesce(v_locked, '{}')) then 'busy'
                             when c.prev_lease = i.lease_id then 'repeat'
@@ -350,9 +350,9 @@ begin
                     where p.id = i.partition_id
                     limit 1) p on true
                 left join lateral (
-                    select q.id, q.dedup_window_seconds, q.completed_retention_seconds
+                    select q.deleted_at, q.dedup_window_seconds, q.completed_retention_seconds
                     from queen_store.queues q
-                    where q.id = i.queue_id and q.deleted_at is null
+                    where q.id = i.queue_id
                     limit 1) q on true
                 left join lateral (
                     select g.generation
@@ -533,7 +533,10 @@ begin
             insert into queen_store.dead_letters (
                 queue_id, partition_id, group_name, "offset", message_id, transaction_id, key,
                 payload, flags, trace_id, producer, created_at, error, retry_count, failed_at)
-            select d.queue_id, d.partition_id, p_group_names[d.unit], d.signal_offset, m.message_id,
+            select d.queue_id, d.partition_id, p_group_names[d.unit], d.signal_offset,
+                   -- Of a message whose payload has expired only the key may be left.
+                   coalesce(m.message_id, queen_store.message_id(
+                       coalesce(m.created_at, v_now), d.partition_id, d.signal_offset)),
                    coalesce(m.transaction_id, encode(d.signal_key, 'hex')), d.signal_key, m.payload,
                    coalesce(m.flags, 0::smallint), m.trace_id, m.producer, m.created_at, d.reason,
                    d.retry_count, v_now

@@ -49,10 +49,9 @@ begin
            greatest(c.lease_expires_at, v_now + make_interval(secs => greatest(p_seconds, 1)))
     from unnest(v_partition_ids, v_group_ids) i (partition_id, group_id)
     cross join lateral (
-        select c.generation, c.committed, c.lease_expires_at
+        select c.generation, c.committed, c.lease_id, c.lease_expires_at
         from queen_store.cursors c
         where c.partition_id = i.partition_id and c.group_id = i.group_id
-          and c.lease_id = p_lease_id and c.lease_expires_at > v_now
         limit 1) c
     cross join lateral (
         select p.queue_id
@@ -60,15 +59,17 @@ begin
         where p.id = i.partition_id
         limit 1) p
     cross join lateral (
-        select q.id
+        select q.tenant_id, q.deleted_at
         from queen_store.queues q
-        where q.id = p.queue_id and q.tenant_id = p_tenant_id and q.deleted_at is null
+        where q.id = p.queue_id
         limit 1) q
     cross join lateral (
-        select g.id
+        select g.generation
         from queen_store.groups g
-        where g.id = i.group_id and g.generation = c.generation
+        where g.id = i.group_id
         limit 1) g
+    where c.lease_id = p_lease_id and c.lease_expires_at > v_now and q.tenant_id = p_tenant_id
+      and q.deleted_at is null and g.generation = c.generation
     on conflict (partition_id, group_id) do update
     set lease_expires_at = excluded.lease_expires_at
     returning c.partition_id, c.lease_expires_at;

@@ -34,11 +34,13 @@ declare
     v_jobs integer[];
     v_partition_ids bigint[];
     v_group_ids integer[];
+    v_epoch integer;
 begin
-    -- Every look-up below is a lateral with a limit: so it stays a probe of the key even in a plan
-    -- that was made while the tables were empty.
-    select array_agg(i.ordinal), array_agg(i.job), array_agg(i.partition_id), array_agg(i.group_id)
-    into v_ordinals, v_jobs, v_partition_ids, v_group_ids
+    -- Every look-up below is a lateral with a limit and no condition but the key: so it stays a
+    -- probe of the primary key even in a plan that was made while the tables were empty.
+    select array_agg(i.ordinal), array_agg(i.job), array_agg(i.partition_id), array_agg(i.group_id),
+           min(c.epoch)
+    into v_ordinals, v_jobs, v_partition_ids, v_group_ids, v_epoch
     from (
         select distinct on (u.partition_id, u.group_id)
                u.ordinal::integer, u.job, u.partition_id, u.group_id
@@ -51,7 +53,7 @@ begin
         where p.id = i.partition_id
         limit 1) p
     cross join lateral (
-        select c.partition_id
+        select c.epoch
         from queen_store.cursors c
         where c.partition_id = i.partition_id and c.group_id = i.group_id
           and c.committed < p.last_offset
@@ -69,7 +71,8 @@ begin
                    q.lease_seconds,
                    case when q.delayed_processing_seconds > 0
                         then make_interval(secs => q.delayed_processing_seconds) end as delay,
-                   case when q.id is null or g.id is null then 'unknown_partition'
+                   case when q.lease_seconds is null or q.deleted_at is not null
+                          or g.queue_id is distinct from p.queue_id then 'unknown_partition'
                         when g.generation <> c.generation then 'no_cursor' end as refusal,
                    p_lease_ids[i.job] as lease_id,
                    greatest(p_budgets[i.job], 1) as budget,
@@ -87,15 +90,16 @@ begin
                 where p.id = i.partition_id
                 limit 1) p on true
             left join lateral (
-                select q.id, q.lease_seconds, q.delayed_processing_seconds
+                select q.deleted_at, q.lease_seconds, q.delayed_processing_seconds
                 from queen_store.queues q
-                where q.id = p.queue_id and q.deleted_at is null
+                where q.id = p.queue_id
                 limit 1) q on true
             left join lateral (
-                select g.id, g.generation
+                select g.queue_id, g.generation
                 from queen_store.groups g
-                where g.id = i.group_id and g.queue_id = p.queue_id
+                where g.id = i.group_id
                 limit 1) g on true
+            offset 0
         ),
         -- How much the lanes before surely hold: those behind a full budget need no reading.
         counted as (
@@ -118,9 +122,11 @@ begin
                    and l.sure_messages < l.budget
                    and (l.lane_limit = 0 or l.sure_lanes < l.lane_limit) as readable
             from counted l
+            offset 0
         ),
         -- The segment that covers the first wanted offset, else the first behind the hole. What
         -- must be read from there on is bounded by the budget: a segment holds a message at least.
+        -- v_epoch says the same as l.epoch, but before the scans of older epochs are even set up.
         slice as (
             select l.*, s.epoch as segment_epoch, s.base_offset, s.created_at, s.keys, s.frames,
                    greatest(l.wanted - s.base_offset, 0)::integer as first_index,
@@ -137,14 +143,14 @@ begin
                      from (select s.base_offset, s.end_offset, s.frames is null as is_gone
                            from queen_store.segments s
                            where s.partition_id = l.partition_id and s.epoch >= l.epoch
-                             and s.base_offset <= l.wanted
+                             and s.epoch >= v_epoch and s.base_offset <= l.wanted
                            order by s.base_offset desc
                            limit 1) h
                      where h.end_offset >= l.wanted and not h.is_gone),
                     (select s.base_offset
                      from queen_store.segments s
                      where s.partition_id = l.partition_id and s.epoch >= l.epoch
-                       and s.base_offset > l.wanted and s.frames is not null
+                       and s.epoch >= v_epoch and s.base_offset > l.wanted and s.frames is not null
                      order by s.base_offset
                      limit 1)) as base_offset
                 offset 0) f on l.readable
@@ -152,7 +158,7 @@ begin
                 select s.epoch, s.base_offset, s.end_offset, s.created_at, s.keys, s.frames
                 from queen_store.segments s
                 where s.partition_id = l.partition_id and s.epoch >= l.epoch
-                  and s.base_offset >= f.base_offset
+                  and s.epoch >= v_epoch and s.base_offset >= f.base_offset
                   and s.base_offset < greatest(l.wanted, f.base_offset) + l.budget
                   and s.frames is not null
                 offset 0) s on f.base_offset is not null
@@ -258,7 +264,8 @@ begin
     if cardinality(v_ordinals) is distinct from cardinality(p_jobs) then
         return query
         select i.ordinal::integer,
-               case when q.id is null or g.id is null then 'unknown_partition'
+               case when q.id is null or q.deleted_at is not null
+                      or g.queue_id is distinct from p.queue_id then 'unknown_partition'
                     when c.generation is distinct from g.generation then 'no_cursor'
                     when c.lease_expires_at > v_now then 'held'
                     when c.committed >= p.last_offset then 'empty'
@@ -275,14 +282,14 @@ begin
             where p.id = i.partition_id
             limit 1) p on true
         left join lateral (
-            select q.id
+            select q.id, q.deleted_at
             from queen_store.queues q
-            where q.id = p.queue_id and q.deleted_at is null
+            where q.id = p.queue_id
             limit 1) q on true
         left join lateral (
-            select g.id, g.generation
+            select g.queue_id, g.generation
             from queen_store.groups g
-            where g.id = i.group_id and g.queue_id = p.queue_id
+            where g.id = i.group_id
             limit 1) g on true
         left join lateral (
             select c.generation, c.committed, c.lease_expires_at
@@ -426,21 +433,22 @@ begin
             where p.id = i.partition_id
             limit 1) p
         cross join lateral (
-            select q.id
+            select q.deleted_at
             from queen_store.queues q
-            where q.id = p.queue_id and q.deleted_at is null
+            where q.id = p.queue_id
             limit 1) q
         cross join lateral (
-            select g.generation, g.start_rule, g.start_at, g.seek_rule, g.seek_at
+            select g.queue_id, g.generation, g.start_rule, g.start_at, g.seek_rule, g.seek_at
             from queen_store.groups g
-            where g.id = i.group_id and g.queue_id = p.queue_id
+            where g.id = i.group_id
             limit 1) g
         left join lateral (
             select c.generation
             from queen_store.cursors c
             where c.partition_id = i.partition_id and c.group_id = i.group_id
             limit 1) c on true
-        where c.generation is distinct from g.generation
+        where q.deleted_at is null and g.queue_id = p.queue_id
+          and c.generation is distinct from g.generation
         order by i.partition_id, i.group_id, i.ordinal
     ),
     granted as (
