@@ -1,12 +1,25 @@
 package io.queenmq.queue;
 
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.queenmq.db.Database;
+import io.queenmq.model.Failure;
+import io.queenmq.model.QueenException;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** The use cases of configuring and deleting a queue. */
+/**
+ * The use cases of configuring and deleting a queue; called from the thread of the request, which
+ * waits for the database.
+ */
 public final class Queues {
+    private static final JsonFactory JSON = new JsonFactory();
 
     /** What an option of the request said: a JSON scalar as text, or null for JSON null. */
     public record Option(Kind kind, @Nullable String text) {
@@ -34,19 +47,70 @@ public final class Queues {
      */
     public record Configured(int queueId, QueueOptions options, List<String> warnings) {}
 
+    private final QueueProcedures procedures;
+    private final QueueCatalog catalog;
+    private final Mode defaultMode;
+
+    public Queues(QueueConfig config, Database database, QueueCatalog catalog) {
+        this.procedures = new QueueProcedures(database);
+        this.catalog = catalog;
+        this.defaultMode = config.defaultMode();
+    }
+
     /**
-     * Creates or updates a queue.
+     * Creates or updates a queue. Unknown options are ignored.
      *
      * @param mode null = the server's setting
      * @throws io.queenmq.model.QueenException bad request naming the option; nothing is written
      */
     public Configured configure(
             UUID tenant, String queue, @Nullable Mode mode, Map<String, Option> options) {
-        throw new UnsupportedOperationException();
+        Names.checkText("queue", queue, Names.BYTES_MAX);
+        String columns = columns(options);
+        boolean merge = (mode == null ? defaultMode : mode) == Mode.MERGE;
+        Queue configured = procedures.configure(tenant, queue, merge, columns);
+        catalog.queueChanged(configured.id());
+        catalog.put(configured);
+        return new Configured(
+                configured.id(), configured.options(), QueueWarnings.of(configured.options()));
     }
 
     /** Deletes a queue with all its messages, cursors and dead letters; false = there was none. */
     public boolean delete(UUID tenant, String queue) {
-        throw new UnsupportedOperationException();
+        Optional<Queue> known = catalog.queue(tenant, queue);
+        boolean deleted = procedures.delete(tenant, queue);
+        known.ifPresent(gone -> catalog.queueChanged(gone.id()));
+        return deleted;
+    }
+
+    /** The values to store, by column, as the JSON object that the procedure takes. */
+    private static String columns(Map<String, Option> options) {
+        StringWriter text = new StringWriter();
+        try (JsonGenerator json = JSON.createGenerator(text)) {
+            json.writeStartObject();
+            for (QueueOption option : QueueOption.values()) {
+                Option given = options.get(option.wireName());
+                if (given != null) {
+                    Object value = option.parse(given);
+                    if (option == QueueOption.ENCRYPTION_ENABLED && Boolean.TRUE.equals(value)) {
+                        throw new QueenException(
+                                Failure.BAD_REQUEST,
+                                "encryptionEnabled must be false, got true: this broker has no"
+                                        + " encryption key");
+                    }
+                    json.writeFieldName(option.column());
+                    switch (value) {
+                        case Integer number -> json.writeNumber(number);
+                        case Boolean bool -> json.writeBoolean(bool);
+                        case null -> json.writeNull();
+                        default -> json.writeString(value.toString());
+                    }
+                }
+            }
+            json.writeEndObject();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return text.toString();
     }
 }

@@ -1,0 +1,134 @@
+package io.queenmq.queue;
+
+import io.queenmq.db.Database;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+
+/** Queues and their options. */
+final class QueueProcedures {
+    private static final String COLUMNS =
+            "namespace, task, lease_seconds, retry_limit, retry_delay_ms, dead_letter_queue,"
+                    + " dlq_after_max_retries, delayed_processing_seconds, window_buffer_seconds,"
+                    + " min_pop_wait_ms, retention_enabled, retention_seconds,"
+                    + " completed_retention_seconds, max_wait_seconds, encryption_enabled,"
+                    + " dedup_window_seconds, priority, max_size, ttl_seconds, retention_sink_hold,"
+                    + " retention_sink_hold_max_seconds";
+    private static final String CONFIGURE =
+            "select queue_id, created, "
+                    + COLUMNS
+                    + " from queen_store.configure_queue(?, ?, ?, ?::jsonb)";
+    private static final String FIND =
+            "select queue_id, created, " + COLUMNS + " from queen_store.find_queue(?, ?)";
+    private static final String DELETE = "select queen_store.delete_queue(?, ?)";
+    private static final String BY_LABELS =
+            "select name from queen_store.queues_with_labels(?, ?, ?)";
+
+    private final Database database;
+
+    QueueProcedures(Database database) {
+        this.database = database;
+    }
+
+    Queue configure(UUID tenant, String queue, boolean merge, String options) {
+        return database.call(
+                "configure_queue",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection().prepareStatement(CONFIGURE)) {
+                        statement.setObject(1, tenant);
+                        statement.setString(2, queue);
+                        statement.setBoolean(3, merge);
+                        statement.setString(4, options);
+                        return queue(statement, tenant, queue).orElseThrow();
+                    }
+                });
+    }
+
+    Optional<Queue> find(UUID tenant, String queue) {
+        return database.call(
+                "find_queue",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection().prepareStatement(FIND)) {
+                        statement.setObject(1, tenant);
+                        statement.setString(2, queue);
+                        return queue(statement, tenant, queue);
+                    }
+                });
+    }
+
+    boolean delete(UUID tenant, String queue) {
+        return database.call(
+                "delete_queue",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection().prepareStatement(DELETE)) {
+                        statement.setObject(1, tenant);
+                        statement.setString(2, queue);
+                        try (ResultSet result = statement.executeQuery()) {
+                            return result.next() && result.getBoolean(1);
+                        }
+                    }
+                });
+    }
+
+    /** Names of the queues with these labels; an empty one is not asked for. */
+    List<String> withLabels(UUID tenant, String namespace, String task) {
+        return database.call(
+                "queues_with_labels",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection().prepareStatement(BY_LABELS)) {
+                        statement.setObject(1, tenant);
+                        statement.setString(2, namespace);
+                        statement.setString(3, task);
+                        try (ResultSet result = statement.executeQuery()) {
+                            List<String> names = new ArrayList<>();
+                            while (result.next()) {
+                                names.add(result.getString(1));
+                            }
+                            return names;
+                        }
+                    }
+                });
+    }
+
+    private static Optional<Queue> queue(PreparedStatement statement, UUID tenant, String name)
+            throws SQLException {
+        try (ResultSet row = statement.executeQuery()) {
+            return row.next()
+                    ? Optional.of(new Queue(row.getInt("queue_id"), tenant, name, options(row)))
+                    : Optional.empty();
+        }
+    }
+
+    private static QueueOptions options(ResultSet row) throws SQLException {
+        return new QueueOptions(
+                row.getString("namespace"),
+                row.getString("task"),
+                row.getInt("lease_seconds"),
+                row.getInt("retry_limit"),
+                row.getInt("retry_delay_ms"),
+                row.getBoolean("dead_letter_queue"),
+                row.getBoolean("dlq_after_max_retries"),
+                row.getInt("delayed_processing_seconds"),
+                row.getInt("window_buffer_seconds"),
+                row.getInt("min_pop_wait_ms"),
+                row.getBoolean("retention_enabled"),
+                row.getInt("retention_seconds"),
+                row.getInt("completed_retention_seconds"),
+                row.getInt("max_wait_seconds"),
+                row.getBoolean("encryption_enabled"),
+                row.getInt("dedup_window_seconds"),
+                row.getInt("priority"),
+                row.getInt("max_size"),
+                row.getInt("ttl_seconds"),
+                row.getString("retention_sink_hold"),
+                row.getInt("retention_sink_hold_max_seconds"));
+    }
+}
