@@ -434,6 +434,8 @@ begin
                 ) g
                 where p_since[g.lane] is not null and not v_cold[g.lane]
             ) k
+            -- Cuts the keys out before they are hashed, or each would drag its whole batch along.
+            offset 0
         ) w
         join (
             select k.lane, k.base_offset, k.base_offset + k.i as offset,

@@ -1,7 +1,6 @@
 package io.queenmq.segment;
 
 import io.queenmq.model.Slice;
-import java.nio.charset.StandardCharsets;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -17,11 +16,11 @@ import org.jspecify.annotations.Nullable;
  */
 public record Frame(
         MessageKey key,
-        byte @Nullable [] transactionId,
+        @Nullable Slice transactionId,
         boolean minted,
         @Nullable UUID promisedId,
         @Nullable UUID traceId,
-        byte @Nullable [] producer,
+        @Nullable Slice producer,
         int content,
         Slice payload) {
     /** The frame holds the transactionId as text. */
@@ -55,8 +54,8 @@ public record Frame(
         if ((content & ~(ENCRYPTED | NOT_JSON)) != 0
                 || (transactionId == null) != key.isUuid()
                 || (minted && (promisedId != null || transactionId != null))
-                || (transactionId != null && transactionId.length > TEXT_BYTES_MAX)
-                || (producer != null && producer.length > TEXT_BYTES_MAX)) {
+                || (transactionId != null && transactionId.length() > TEXT_BYTES_MAX)
+                || (producer != null && producer.length() > TEXT_BYTES_MAX)) {
             throw new IllegalArgumentException("the parts of the frame contradict each other");
         }
     }
@@ -68,13 +67,13 @@ public record Frame(
             @Nullable String producer,
             Slice payload) {
         MessageKey key;
-        byte @Nullable [] text;
+        @Nullable Slice text;
         if (MessageKey.isCanonicalUuid(transactionId)) {
             key = MessageKey.of(transactionId);
             text = null;
         } else {
-            text = transactionId.getBytes(StandardCharsets.UTF_8);
-            key = MessageKey.ofHash(text);
+            text = Slice.utf8(transactionId);
+            key = MessageKey.ofHash(text.array());
         }
         return new Frame(key, text, false, null, traceId, utf8(producer), 0, payload);
     }
@@ -99,13 +98,13 @@ public record Frame(
     int size() {
         return 1
                 + (promisedId == null ? 0 : 16)
-                + (transactionId == null ? 0 : 2 + transactionId.length)
+                + (transactionId == null ? 0 : 2 + transactionId.length())
                 + (traceId == null ? 0 : 16)
-                + (producer == null ? 0 : 2 + producer.length)
+                + (producer == null ? 0 : 2 + producer.length())
                 + payload.length();
     }
 
-    private static byte @Nullable [] utf8(@Nullable String text) {
-        return text == null ? null : text.getBytes(StandardCharsets.UTF_8);
+    private static @Nullable Slice utf8(@Nullable String text) {
+        return text == null ? null : Slice.utf8(text);
     }
 }

@@ -78,9 +78,7 @@ public final class FrameWriter {
         if (frame.producer() != null) {
             at = write(frame.producer(), to, at);
         }
-        Slice payload = frame.payload();
-        System.arraycopy(payload.array(), payload.offset(), to, at, payload.length());
-        return at + payload.length();
+        return copy(frame.payload(), to, at);
     }
 
     private static int write(UUID id, byte[] to, int at) {
@@ -89,10 +87,14 @@ public final class FrameWriter {
         return at + 16;
     }
 
-    private static int write(byte[] text, byte[] to, int at) {
-        to[at] = (byte) (text.length >>> 8);
-        to[at + 1] = (byte) text.length;
-        System.arraycopy(text, 0, to, at + 2, text.length);
-        return at + 2 + text.length;
+    private static int write(Slice text, byte[] to, int at) {
+        to[at] = (byte) (text.length() >>> 8);
+        to[at + 1] = (byte) text.length();
+        return copy(text, to, at + 2);
+    }
+
+    private static int copy(Slice bytes, byte[] to, int at) {
+        System.arraycopy(bytes.array(), bytes.offset(), to, at, bytes.length());
+        return at + bytes.length();
     }
 }
