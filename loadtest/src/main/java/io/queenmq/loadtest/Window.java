@@ -93,21 +93,22 @@ final class Window {
     }
 
     private void cpuPerMessage(Outcome outcome) {
-        double broker = used.broker() / (double) pushed;
-        double postgres = used.postgres() / (double) pushed;
-        double generator = used.generator() / (double) pushed;
-        outcome.figure("brokerCpuMicrosPerMessage", broker);
-        outcome.figure("postgresCpuMicrosPerMessage", postgres);
-        outcome.figure("generatorCpuMicrosPerMessage", generator);
-        outcome.line(
-                ("cpu          broker %.2f, postgres %.2f, generator %.2f µs per message"
-                                + " (%.2f + %.2f + %.2f cores)")
-                        .formatted(
-                                broker,
-                                postgres,
-                                generator,
-                                used.broker() / 1e6 / seconds,
-                                used.postgres() / 1e6 / seconds,
-                                used.generator() / 1e6 / seconds));
+        StringBuilder line = new StringBuilder("cpu         ");
+        cpuOf(outcome, line, "broker", used.broker());
+        cpuOf(outcome, line, "postgres", used.postgres());
+        cpuOf(outcome, line, "generator", used.generator());
+        outcome.line(line.toString());
+    }
+
+    private void cpuOf(Outcome outcome, StringBuilder line, String process, long micros) {
+        if (micros < 0) {
+            line.append(" %s not known;".formatted(process));
+            return;
+        }
+        double each = micros / (double) pushed;
+        outcome.figure(process + "CpuMicrosPerMessage", each);
+        line.append(
+                " %s %.2f µs per message, %.2f cores;"
+                        .formatted(process, each, micros / 1e6 / seconds));
     }
 }
