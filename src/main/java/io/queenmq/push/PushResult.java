@@ -4,6 +4,8 @@ import java.util.UUID;
 
 /** What became of one pushed item. */
 public sealed interface PushResult {
+    UUID messageId();
+
     String transactionId();
 
     /** Committed under this id. */

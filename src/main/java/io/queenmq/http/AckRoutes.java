@@ -1,0 +1,29 @@
+package io.queenmq.http;
+
+import io.queenmq.ack.Ack;
+import io.queenmq.ack.AckResult;
+import io.queenmq.web.Exchange;
+import io.queenmq.web.Router;
+import java.util.List;
+
+/** {@code POST /api/v1/ack} and {@code /api/v1/ack/batch}. */
+final class AckRoutes {
+    private final Ack ack;
+
+    AckRoutes(Ack ack) {
+        this.ack = ack;
+    }
+
+    void addTo(Router.Builder routes) {
+        routes.route("POST", "/api/v1/ack", e -> ack(e, AckJson.readOne(e.body())))
+                .route("POST", "/api/v1/ack/batch", e -> ack(e, AckJson.readBatch(e.body())));
+    }
+
+    private void ack(Exchange exchange, AckJson.Request request) {
+        List<AckResult> results =
+                request.items().isEmpty()
+                        ? List.of()
+                        : ack.ack(exchange.caller().tenant(), request.group(), request.items());
+        exchange.ok(AckJson.write(request.items(), results));
+    }
+}

@@ -1,0 +1,50 @@
+package io.queenmq.http;
+
+import io.queenmq.ack.Ack;
+import io.queenmq.pop.Pop;
+import io.queenmq.push.Push;
+import io.queenmq.queue.Queues;
+import io.queenmq.web.Router;
+import java.util.function.BooleanSupplier;
+
+/** The routes that messages travel on, and those that probes ask. Any thread. */
+public final class DataPlane {
+    private final PushRoutes push;
+    private final PopRoutes pop;
+    private final AckRoutes ack;
+    private final LeaseRoutes lease;
+    private final QueueRoutes queues;
+    private final HealthRoutes health;
+
+    /**
+     * Takes the use cases it renders.
+     *
+     * @param databaseReady whether the database takes writes, answered within a second or two
+     * @param version of this broker
+     */
+    public DataPlane(
+            HttpConfig config,
+            Push push,
+            Pop pop,
+            Ack ack,
+            Queues queues,
+            BooleanSupplier databaseReady,
+            String version) {
+        this.push = new PushRoutes(push);
+        this.pop = new PopRoutes(pop, config);
+        this.ack = new AckRoutes(ack);
+        this.lease = new LeaseRoutes(ack);
+        this.queues = new QueueRoutes(queues);
+        this.health = new HealthRoutes(databaseReady, version);
+    }
+
+    /** Adds the routes. */
+    public void addTo(Router.Builder routes) {
+        push.addTo(routes);
+        pop.addTo(routes);
+        ack.addTo(routes);
+        lease.addTo(routes);
+        queues.addTo(routes);
+        health.addTo(routes);
+    }
+}

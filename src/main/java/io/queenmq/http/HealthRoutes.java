@@ -1,0 +1,52 @@
+package io.queenmq.http;
+
+import io.queenmq.web.Exchange;
+import io.queenmq.web.JsonBuffer;
+import io.queenmq.web.Router;
+import java.util.function.BooleanSupplier;
+
+/**
+ * What probes ask. {@code /health} is readiness: it looks at the database and turns red first when
+ * the broker stops. {@code /livez} and {@code /status} ask the process alone: wiring readiness to a
+ * restart would turn an outage of the database into a loop of kills.
+ */
+final class HealthRoutes {
+    private static final String ENGINE = "segments-java";
+    private static final int UNAVAILABLE = 503;
+
+    private final BooleanSupplier databaseReady;
+    private final String version;
+
+    HealthRoutes(BooleanSupplier databaseReady, String version) {
+        this.databaseReady = databaseReady;
+        this.version = version;
+    }
+
+    void addTo(Router.Builder routes) {
+        routes.read("/health", this::health)
+                .read("/livez", exchange -> exchange.ok(object().raw("{\"status\":\"ok\"}")))
+                .read("/status", this::status);
+    }
+
+    private void health(Exchange exchange) {
+        boolean connected = databaseReady.getAsBoolean();
+        boolean healthy = connected && !exchange.draining();
+        JsonBuffer json = object().raw("{\"status\":").string(healthy ? "healthy" : "unhealthy");
+        json.raw(",\"database\":").string(connected ? "connected" : "disconnected");
+        json.raw(",\"engine\":").string(ENGINE);
+        json.raw(",\"version\":").string(version).raw('}');
+        if (healthy) {
+            exchange.ok(json);
+        } else {
+            exchange.refuse(UNAVAILABLE, json);
+        }
+    }
+
+    private void status(Exchange exchange) {
+        exchange.ok(object().raw("{\"status\":\"ok\",\"engine\":").string(ENGINE).raw('}'));
+    }
+
+    private static JsonBuffer object() {
+        return new JsonBuffer(128);
+    }
+}

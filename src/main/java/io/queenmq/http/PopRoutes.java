@@ -1,0 +1,157 @@
+package io.queenmq.http;
+
+import io.queenmq.model.Names;
+import io.queenmq.pop.Client;
+import io.queenmq.pop.Pop;
+import io.queenmq.pop.PopRequest;
+import io.queenmq.pop.PopResult;
+import io.queenmq.pop.PopScope;
+import io.queenmq.web.Connection;
+import io.queenmq.web.Exchange;
+import io.queenmq.web.JsonBuffer;
+import io.queenmq.web.Query;
+import io.queenmq.web.Router;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** The three pops: of a queue, of one lane, of whatever carries the labels. */
+final class PopRoutes {
+    private static final int DEFAULT_BATCH = 200;
+    private static final int BAD_REQUEST = 400;
+
+    private final Pop pop;
+    private final HttpConfig config;
+
+    PopRoutes(Pop pop, HttpConfig config) {
+        this.pop = pop;
+        this.config = config;
+    }
+
+    void addTo(Router.Builder routes) {
+        routes.route("GET", "/api/v1/pop/queue/:queue", this::queue)
+                .route("GET", "/api/v1/pop/queue/:queue/partition/:partition", this::partition)
+                .route("GET", "/api/v1/pop", this::labels);
+    }
+
+    private void queue(Exchange exchange) {
+        String queue = Names.name("queue", exchange.segment("queue"));
+        pop(exchange, new PopScope.Queue(queue), queue);
+    }
+
+    private void partition(Exchange exchange) {
+        String queue = Names.name("queue", exchange.segment("queue"));
+        String partition = Names.name("partition", exchange.segment("partition"));
+        pop(exchange, new PopScope.Partition(queue, partition), queue);
+    }
+
+    private void labels(Exchange exchange) {
+        String namespace = label(exchange.query(), "namespace");
+        String task = label(exchange.query(), "task");
+        pop(exchange, new PopScope.Labels(namespace, task), null);
+    }
+
+    private static String label(Query query, String name) {
+        String value = query.text(name);
+        return value == null ? "" : Names.checked(name, value, Names.NAME_BYTES_MAX);
+    }
+
+    private void pop(Exchange exchange, PopScope scope, @Nullable String queue) {
+        Query query = exchange.query();
+        PopRequest request = request(exchange, scope);
+        boolean conflation = query.bool("conflation", false);
+        query.bool("autopilot", false); // advice that a broker may leave untaken, but typed
+        String refusal = refusal(request, conflation);
+        if (refusal != null) {
+            exchange.refuse(BAD_REQUEST, PopJson.refusal(refusal));
+            return;
+        }
+        Connection connection = exchange.connection();
+        PopResult result = pop.pop(request, client(connection));
+        if (!result.lanes().isEmpty()) {
+            deliver(exchange, result, queue, request.group());
+        } else if (!connection.isGone()) {
+            exchange.nothing();
+        }
+    }
+
+    // A claim that does not reach its client is given back: nobody else would get the lane before
+    // the lease expires. An answer that left for a client that had just gone cannot be told from
+    // one that arrived: that is what leases are for.
+    private void deliver(
+            Exchange exchange, PopResult result, @Nullable String queue, String group) {
+        boolean delivered = false;
+        try {
+            if (!exchange.connection().isGone()) {
+                long size = PopJson.size(result, group);
+                exchange.expectAnswer(size);
+                JsonBuffer json = PopJson.write(result, queue, group, size);
+                exchange.ok(json);
+                delivered = true;
+            }
+        } finally {
+            if (!delivered && result.leaseId() != null) {
+                pop.giveBack(result);
+            }
+        }
+    }
+
+    private PopRequest request(Exchange exchange, PopScope scope) {
+        Query query = exchange.query();
+        int batch = Math.clamp(query.int32("batch", DEFAULT_BATCH), 1, config.popMessagesMax());
+        int lanes = Math.max(0, query.int32("partitions", 1));
+        boolean wait = query.bool("wait", false);
+        long pollMillis = query.unsigned64("timeout", config.pollTime().toMillis());
+        Duration patience =
+                wait
+                        ? Duration.ofMillis(Math.min(pollMillis, config.pollTimeMax().toMillis()))
+                        : Duration.ZERO;
+        String group = query.text("consumerGroup");
+        return new PopRequest(
+                exchange.caller().tenant(),
+                scope,
+                group == null || group.isEmpty()
+                        ? PopRequest.QUEUE_MODE
+                        : Names.name("consumerGroup", group),
+                batch,
+                lanes,
+                query.bool("autoAck", false),
+                patience,
+                Math.max(0, query.int32("leaseSeconds", 0)),
+                Subscription.of(
+                        query.text("subscriptionMode"),
+                        query.text("subscriptionFrom"),
+                        config.groupsStartAtNow()));
+    }
+
+    private static @Nullable String refusal(PopRequest request, boolean conflation) {
+        if (request.scope() instanceof PopScope.Labels(String namespace, String task)
+                && namespace.isEmpty()
+                && task.isEmpty()) {
+            return "namespace or task is required";
+        }
+        if (!conflation) {
+            return null;
+        }
+        if (request.group().equals(PopRequest.QUEUE_MODE)) {
+            return "conflation requires consumerGroup: the policy belongs to a group";
+        }
+        if (request.autoAck()) {
+            return "conflation cannot be combined with autoAck: it needs a lease";
+        }
+        return "conflation is not available in this version";
+    }
+
+    private static Client client(Connection connection) {
+        return new Client() {
+            @Override
+            public boolean isGone() {
+                return connection.isGone();
+            }
+
+            @Override
+            public void onGone(Runnable action) {
+                connection.onGone(action);
+            }
+        };
+    }
+}

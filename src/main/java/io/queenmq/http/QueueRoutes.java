@@ -1,0 +1,37 @@
+package io.queenmq.http;
+
+import io.queenmq.model.Names;
+import io.queenmq.queue.Queues;
+import io.queenmq.web.Exchange;
+import io.queenmq.web.Router;
+
+/** {@code POST /api/v1/configure} and {@code DELETE /api/v1/resources/queues/:queue}. */
+final class QueueRoutes {
+    private final Queues queues;
+
+    QueueRoutes(Queues queues) {
+        this.queues = queues;
+    }
+
+    void addTo(Router.Builder routes) {
+        routes.route("POST", "/api/v1/configure", this::configure)
+                .route("DELETE", "/api/v1/resources/queues/:queue", this::delete);
+    }
+
+    private void configure(Exchange exchange) {
+        QueueJson.Request request = QueueJson.read(exchange.body());
+        Queues.Configured configured =
+                queues.configure(
+                        exchange.caller().tenant(),
+                        request.queue(),
+                        request.mode(),
+                        request.options());
+        exchange.ok(QueueJson.write(request.queue(), configured));
+    }
+
+    private void delete(Exchange exchange) {
+        String queue = Names.checked("queue", exchange.segment("queue"), Names.NAME_BYTES_MAX);
+        boolean existed = queues.delete(exchange.caller().tenant(), queue);
+        exchange.ok(QueueJson.deleted(queue, existed));
+    }
+}

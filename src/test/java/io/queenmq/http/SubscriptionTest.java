@@ -1,0 +1,59 @@
+package io.queenmq.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.queenmq.pop.StartAt;
+import java.time.Instant;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class SubscriptionTest {
+    private static final StartAt NOW = new StartAt.Now();
+    private static final StartAt OLDEST = new StartAt.Oldest();
+
+    @Test
+    void withoutAPointTheModeDecidesAndWithoutAModeTheServer() {
+        assertEquals(NOW, Subscription.of(null, null, true));
+        assertEquals(OLDEST, Subscription.of("", "", false));
+        assertEquals(NOW, Subscription.of("new", null, false));
+        assertEquals(NOW, Subscription.of("new-only", null, false));
+        assertEquals(OLDEST, Subscription.of("all", null, true));
+        assertEquals(OLDEST, Subscription.of("anything", null, true));
+    }
+
+    @Test
+    void aPointWinsOverTheMode() {
+        assertEquals(NOW, Subscription.of("all", "now", false));
+        assertEquals(
+                new StartAt.At(Instant.parse("2026-07-30T09:00:00Z")),
+                Subscription.of("new", "2026-07-30T09:00:00Z", true));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "2026-07-30T09:00:00Z",
+                "2026-07-30T09:00:00.000000Z",
+                "2026-07-30T11:00:00+02:00",
+                "2026-07-30T11:00:00 02:00",
+                "2026-07-30T05:00:00-04:00",
+                "2026-07-30T09:00:00",
+                "2026-07-30T09:00",
+                "2026-07-30 09:00:00"
+            })
+    void isoTimestampsAreReadInUtc(String text) {
+        assertEquals(Instant.parse("2026-07-30T09:00:00Z"), Subscription.instant(text));
+    }
+
+    @Test
+    void aDateIsItsMidnight() {
+        assertEquals(Instant.parse("2026-07-30T00:00:00Z"), Subscription.instant("2026-07-30"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"yesterday", "2026-13-01", "2026-07-30T25:00:00Z", "1753866000", "x"})
+    void aPointThatCannotBeReadIsNow(String text) {
+        assertEquals(NOW, Subscription.of("all", text, false));
+    }
+}
