@@ -9,7 +9,6 @@ import io.queenmq.pop.PopResult;
 import io.queenmq.segment.Frame;
 import io.queenmq.segment.FrameWriter;
 import io.queenmq.segment.Segment;
-import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.List;
 import java.util.UUID;
@@ -119,11 +118,11 @@ class PopJsonTest {
         Frame bytes =
                 new Frame(
                         frame.key(),
-                        "t".getBytes(StandardCharsets.UTF_8),
+                        Slice.utf8("t"),
                         false,
                         null,
                         null,
-                        "p".getBytes(StandardCharsets.UTF_8),
+                        null,
                         Frame.NOT_JSON,
                         frame.payload());
         PopResult.Lane lane = new PopResult.Lane("q", "p", 1, 1, 1, List.of(batch(0, 0, 1, bytes)));
