@@ -72,11 +72,9 @@ final class Connector implements DataSource {
         // A server that was demoted after a failover takes connections but no writes.
         properties.setProperty("targetServerType", "primary");
         // The server cancels first and answers; the socket gives up only when it does not.
+        long seconds = statementTimeout.plusMillis(999).toSeconds();
         properties.setProperty(
-                "socketTimeout",
-                statementTimeout.isZero()
-                        ? "0"
-                        : Long.toString(statementTimeout.plusMillis(5_999).toSeconds()));
+                "socketTimeout", Long.toString(seconds + Math.min(5, (seconds + 1) / 2)));
         // Compiling a plan costs more than running any of ours.
         properties.setProperty(
                 "options", "-c jit=off -c statement_timeout=" + statementTimeout.toMillis());

@@ -1,7 +1,9 @@
 package io.queenmq.testkit;
 
+import io.queenmq.db.DatabaseConfig;
 import io.queenmq.db.Migrations;
 import io.queenmq.embedded.PostgresBinaries;
+import io.queenmq.runtime.Clock;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -21,7 +23,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import java.util.zip.ZipFile;
-import org.postgresql.ds.PGSimpleDataSource;
 
 /**
  * The PostgreSQL server of a test run: one real process per JVM, of the version named by {@code
@@ -116,9 +117,10 @@ final class TestServer {
             TestServer server = new TestServer(port);
             server.awaitConnections(process);
             server.execute("create database " + TEMPLATE + " template template0");
-            PGSimpleDataSource dataSource = new PGSimpleDataSource();
-            dataSource.setUrl(server.url(TEMPLATE));
-            Migrations.apply(dataSource);
+            new Migrations(
+                            DatabaseConfig.of("127.0.0.1", port, TEMPLATE, "queen", ""),
+                            Clock.SYSTEM)
+                    .apply();
             return server;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
