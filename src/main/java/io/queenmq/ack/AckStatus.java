@@ -2,7 +2,7 @@ package io.queenmq.ack;
 
 import org.jspecify.annotations.Nullable;
 
-/** What a consumer says of a message; the order of the constants is their number in SQL. */
+/** What a consumer says of a message. */
 public enum AckStatus {
     COMPLETED,
     FAILED,

@@ -1,24 +1,179 @@
 package io.queenmq.pop;
 
+import io.queenmq.db.Database;
+import io.queenmq.group.Groups;
+import io.queenmq.group.StartRule;
+import io.queenmq.metrics.Metrics;
+import io.queenmq.model.Failure;
+import io.queenmq.model.QueenException;
+import io.queenmq.model.UuidMint;
+import io.queenmq.ready.Delivery;
+import io.queenmq.ready.LaneNames;
+import io.queenmq.ready.Poll;
+import io.queenmq.ready.ReadyLanes;
+import io.queenmq.runtime.Clock;
+import java.time.Duration;
+
 /** The use case of taking messages; called from the thread of the request, which may park here. */
-public final class Pop {
+public final class Pop implements AutoCloseable {
+    private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
+
+    private final PopConfig config;
+    private final PopProcedures procedures;
+    private final Groups groups;
+    private final ReadyLanes ready;
+    private final LaneNames names;
+    private final Claims claims;
+    private final Clock clock;
+
+    /**
+     * @param deliveries told what was delivered under a lease, before the answer leaves
+     */
+    public Pop(
+            PopConfig config,
+            Database database,
+            Groups groups,
+            ReadyLanes ready,
+            LaneNames names,
+            Delivery.Listener deliveries,
+            UuidMint mint,
+            Metrics metrics,
+            Clock clock) {
+        this.config = config;
+        this.procedures = new PopProcedures(database, config.inlineBytes());
+        this.groups = groups;
+        this.ready = ready;
+        this.names = names;
+        this.claims =
+                new Claims(config, procedures, ready, names, deliveries, mint, metrics, clock);
+        this.clock = clock;
+    }
+
+    public void start() {
+        claims.start();
+    }
 
     /**
      * Takes what is there, or waits for it.
      *
-     * @throws io.queenmq.model.QueenException overloaded, database away, deadline, bad request
+     * @throws QueenException overloaded, database away, deadline, bad request
      */
     public PopResult pop(PopRequest request, Client client) {
-        throw new UnsupportedOperationException();
+        Source source = source(request);
+        long deadline = clock.nanos() + request.patience().toNanos();
+        Poll poll = null;
+        try {
+            while (true) {
+                if (poll != null) {
+                    source.leave(poll);
+                    poll.rearm();
+                }
+                // Read before the look: a look that began in time is the last one.
+                boolean last = ready.isStopping() || clock.nanos() - deadline >= 0;
+                PopResult result = look(request, client, source);
+                if (!result.lanes().isEmpty()) {
+                    return result;
+                }
+                if (client.isGone()) {
+                    return PopResult.EMPTY;
+                }
+                if (last) {
+                    return nothing(source);
+                }
+                if (poll == null) {
+                    poll = ready.open();
+                    client.onGone(poll::wake);
+                }
+                if (source.park(poll)) {
+                    poll.await(Math.min(deadline, source.revisitNanos()));
+                }
+            }
+        } finally {
+            if (poll != null) {
+                source.leave(poll);
+                source.close(poll);
+                ready.close(poll);
+            }
+            source.pass();
+        }
     }
 
     /** Gives a leased result back at once, charging no attempt: its answer could not be written. */
     public void giveBack(PopResult result) {
-        throw new UnsupportedOperationException();
+        claims.giveBack(result);
     }
 
     /** Answers every parked poll with nothing and parks no further one; the broker is stopping. */
     public void wakeAll() {
-        throw new UnsupportedOperationException();
+        ready.stopPolls();
+    }
+
+    @Override
+    public void close() {
+        wakeAll();
+        claims.stop(STOP_PATIENCE);
+    }
+
+    /**
+     * Tries candidates until one gives something or none is left. The first try takes as many as
+     * were asked for; those behind stale ones then come in larger steps.
+     */
+    private PopResult look(PopRequest request, Client client, Source source) {
+        int width = request.lanes() <= 0 ? config.lanesMax() : request.lanes();
+        width = Math.clamp(Math.min(width, request.batch()), 1, config.lanesMax());
+        while (!client.isGone()) {
+            Candidates candidates = source.take(width);
+            if (candidates.isEmpty()) {
+                break;
+            }
+            PopResult result = claims.claim(request, source.several(), candidates);
+            if (!result.lanes().isEmpty()) {
+                if (client.isGone()) {
+                    claims.giveBack(result);
+                    break;
+                }
+                return result;
+            }
+            if (candidates.isPinned()) {
+                break;
+            }
+            width = config.lanesMax();
+        }
+        return PopResult.EMPTY;
+    }
+
+    private static PopResult nothing(Source source) {
+        if (source.isBusy()) {
+            throw new QueenException(
+                    Failure.BUSY, "the queue or group is being created by an open transaction");
+        }
+        return PopResult.EMPTY;
+    }
+
+    private Source source(PopRequest request) {
+        StartRule rule =
+                request.group().equals(PopRequest.QUEUE_MODE)
+                        ? StartRule.ALL
+                        : switch (request.startAt()) {
+                            case StartAt.Oldest() -> StartRule.ALL;
+                            case StartAt.Now() -> StartRule.NEW;
+                            case StartAt.At(var instant) -> StartRule.at(instant);
+                        };
+        return switch (request.scope()) {
+            case PopScope.Queue(String queue) ->
+                    new QueueSource(groups, ready, clock, request, queue, rule);
+            case PopScope.Partition(String queue, String partition) ->
+                    new PinnedSource(
+                            groups,
+                            ready,
+                            names,
+                            procedures,
+                            clock,
+                            request,
+                            new LaneNames.Name(request.tenant(), queue, partition),
+                            rule);
+            case PopScope.Labels labels ->
+                    new DiscoverySource(groups, ready, procedures, clock, request, labels, rule);
+        };
     }
 }

@@ -1,6 +1,5 @@
 package io.queenmq.ready;
 
-import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -19,9 +18,7 @@ import org.jspecify.annotations.Nullable;
  * as many polls have been woken and not yet looked as there are lanes ready. So no wake is lost,
  * and no more polls wake than there is work for.
  */
-public final class GroupLanes {
-    private static final int VISIT_MILLIS_MIN = 20;
-
+public final class GroupLanes implements Findings {
     private final ReadyLanes owner;
     private final int queueId;
     private final int groupId;
@@ -60,14 +57,12 @@ public final class GroupLanes {
     /**
      * Takes the lanes that have been ready longest.
      *
-     * @param poll the caller's, which leaves the queue of the parked; null = it never parked and
-     *     leaves the lanes of polls that have been woken alone
+     * @param called whether {@link #leave} said so; others leave the lanes of woken polls alone
      */
-    public long[] take(@Nullable Poll poll, int max) {
+    public long[] take(boolean called, int max) {
         lanesLock.lock();
         try {
             usedNanos = owner.clock.nanos();
-            boolean called = poll != null && leave(poll);
             table.releaseDue(nowMillis());
             int free = called ? table.readyCount() : Math.max(0, table.readyCount() - woken);
             long[] lanes = new long[Math.min(max, free)];
@@ -79,6 +74,31 @@ public final class GroupLanes {
         } finally {
             lanesLock.unlock();
         }
+    }
+
+    /**
+     * Takes the poll out of the parked. It must then look with {@link #take}, or pass its wake on
+     * with {@link #pass}.
+     *
+     * @return whether it was woken for a lane of this group
+     */
+    public boolean leave(Poll poll) {
+        lanesLock.lock();
+        try {
+            if (parked.remove(poll) || !poll.wasWokenBy(this)) {
+                return false;
+            }
+            woken--;
+            poll.answered();
+            return true;
+        } finally {
+            lanesLock.unlock();
+        }
+    }
+
+    /** The caller goes without looking: the lanes it was woken for wake somebody else. */
+    public void pass() {
+        change(() -> {});
     }
 
     /** Queues the poll for a wake; false = there is work, or this structure has been forgotten. */
@@ -98,56 +118,42 @@ public final class GroupLanes {
         }
     }
 
-    /** The poll goes without looking: its wake, if it had one, passes on. */
-    public void forget(Poll poll) {
-        lanesLock.lock();
-        try {
-            leave(poll);
-            signal();
-        } finally {
-            lanesLock.unlock();
-        }
-    }
-
-    /** A lane taken turned out to have nothing beyond {@code lastOffset}. */
+    @Override
     public void empty(long lane, long lastOffset) {
         change(() -> table.drainedTo(lane, lastOffset));
     }
 
-    /** A lane taken was served up to {@code end} and left free. */
+    @Override
     public void served(long lane, long end, long lastOffset) {
         change(() -> table.served(lane, end, lastOffset));
     }
 
-    /** A lane taken is under a lease, the caller's or another's, until {@code expiresAt}. */
+    @Override
     public void held(long lane, long lastOffset, Instant expiresAt) {
-        revisit(lane, lastOffset, delay(expiresAt, owner.config.heldRevisit()));
+        revisit(lane, lastOffset, owner.millisUntil(expiresAt, owner.config.heldRevisit()));
     }
 
-    /** A lane taken hides its next message until {@code visibleAt}. */
+    @Override
     public void deferred(long lane, long lastOffset, Instant visibleAt) {
-        revisit(lane, lastOffset, delay(visibleAt, owner.config.deferredRevisit()));
+        revisit(lane, lastOffset, owner.millisUntil(visibleAt, owner.config.deferredRevisit()));
     }
 
     /**
-     * A lane taken had its row locked. The lock may hide a committed tail, and an auto-ack winner
-     * leaves no lease whose expiry would wake us: so the lane is never cleared for it.
+     * The lock may hide a committed tail, and an auto-ack winner leaves no lease whose expiry would
+     * wake us: so the lane is never cleared for it.
      */
+    @Override
     public void busy(long lane) {
         revisit(lane, -1, (int) owner.config.busyRevisit().toMillis());
     }
 
-    /** Lanes taken were not looked at: they keep their places. */
-    public void untouched(List<Long> lanes) {
-        change(
-                () -> {
-                    for (int i = lanes.size() - 1; i >= 0; i--) {
-                        table.untouched(lanes.get(i));
-                    }
-                });
+    /** It goes back to the head of the ready ones. */
+    @Override
+    public void untouched(long lane) {
+        change(() -> table.untouched(lane));
     }
 
-    /** A lane taken does not exist any more. */
+    @Override
     public void gone(long lane) {
         change(() -> table.forget(lane));
     }
@@ -179,7 +185,9 @@ public final class GroupLanes {
                             table.foundLeased(
                                     lane.number(),
                                     lane.lastOffset(),
-                                    nowMillis() + delay(leasedUntil, owner.config.heldRevisit()));
+                                    nowMillis()
+                                            + owner.millisUntil(
+                                                    leasedUntil, owner.config.heldRevisit()));
                         }
                     }
                 });
@@ -283,16 +291,6 @@ public final class GroupLanes {
         }
     }
 
-    /** Out of the parked; true = it had been woken for a lane of this group. */
-    private boolean leave(Poll poll) {
-        if (parked.remove(poll) || !poll.wasWokenBy(this)) {
-            return false;
-        }
-        woken--;
-        poll.answered();
-        return true;
-    }
-
     private void signal() {
         while (table.readyCount() > woken && !parked.isEmpty()) {
             if (parked.removeFirst().wake(this)) {
@@ -311,12 +309,6 @@ public final class GroupLanes {
             armedFor = due;
             owner.schedule(this, Math.max(1, due - nowMillis()));
         }
-    }
-
-    /** Until an instant of the database's clock, which ours may disagree with. */
-    private int delay(Instant until, Duration most) {
-        long millis = Duration.between(owner.clock.now(), until).toMillis() + 1;
-        return (int) Math.clamp(millis, VISIT_MILLIS_MIN, most.toMillis());
     }
 
     private int nowMillis() {

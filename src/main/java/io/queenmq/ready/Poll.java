@@ -65,6 +65,11 @@ public final class Poll {
         wokenBy = null;
     }
 
+    /** Whether a lane of a group woke it, rather than news of another kind. */
+    public boolean isCalled() {
+        return wokenBy != null;
+    }
+
     boolean wasWokenBy(GroupLanes lanes) {
         return wokenBy == lanes;
     }

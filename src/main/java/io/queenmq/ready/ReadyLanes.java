@@ -6,6 +6,8 @@ import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -23,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ReadyLanes implements LaneWrites, AutoCloseable {
     private static final GroupLanes[] NO_GROUPS = {};
+    private static final int VISIT_MILLIS_MIN = 20;
 
     final Clock clock;
     final ReadyConfig config;
@@ -70,6 +73,10 @@ public final class ReadyLanes implements LaneWrites, AutoCloseable {
         } while (!lanes.use());
         reseed.awaitFirst(lanes);
         return lanes;
+    }
+
+    public ReadyConfig config() {
+        return config;
     }
 
     /**
@@ -221,6 +228,12 @@ public final class ReadyLanes implements LaneWrites, AutoCloseable {
         stopPolls();
         reseed.close();
         timer.shutdownNow();
+    }
+
+    /** To an instant of the database's clock, which ours may disagree with. */
+    public int millisUntil(Instant instant, Duration most) {
+        long millis = Duration.between(clock.now(), instant).toMillis() + 1;
+        return (int) Math.clamp(millis, VISIT_MILLIS_MIN, most.toMillis());
     }
 
     void schedule(GroupLanes lanes, int afterMillis) {

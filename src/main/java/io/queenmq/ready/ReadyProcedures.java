@@ -15,10 +15,10 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /** Reads from the tables which lanes may have work. */
-public final class ReadyProcedures implements LaneSource {
+final class ReadyProcedures implements LaneSource {
     private final Database database;
 
-    public ReadyProcedures(Database database) {
+    ReadyProcedures(Database database) {
         this.database = database;
     }
 
@@ -95,6 +95,29 @@ public final class ReadyProcedures implements LaneSource {
                         statement.setArray(1, array);
                         statement.setObject(2, since.atOffset(ZoneOffset.UTC));
                         return read(statement);
+                    }
+                });
+    }
+
+    /** The live lane of that name. */
+    LaneNames.@Nullable Named findLane(LaneNames.Name name) {
+        return database.call(
+                "find_lanes",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection()
+                                    .prepareStatement(
+                                            "select queue_id, partition_id"
+                                                    + " from queen_store.find_lanes"
+                                                    + "(array[?], array[?], array[?])")) {
+                        statement.setObject(1, name.tenant());
+                        statement.setString(2, name.queue());
+                        statement.setString(3, name.partition());
+                        try (ResultSet row = statement.executeQuery()) {
+                            return row.next()
+                                    ? new LaneNames.Named(name, row.getInt(1), row.getLong(2))
+                                    : null;
+                        }
                     }
                 });
     }

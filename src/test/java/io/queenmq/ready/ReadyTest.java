@@ -60,7 +60,7 @@ class ReadyTest {
     void firstUseReadsTheTablesOnce() {
         stored.add(new LaneSource.Found(5, 9, Instant.EPOCH, null));
         GroupLanes lanes = ready.lanes(QUEUE, GROUP);
-        assertArrayEquals(new long[] {5}, lanes.take(null, 10));
+        assertArrayEquals(new long[] {5}, lanes.take(false, 10));
         ready.lanes(QUEUE, GROUP);
         assertEquals(1, readings.get());
     }
@@ -71,9 +71,9 @@ class ReadyTest {
         GroupLanes second = ready.lanes(QUEUE, 2);
         GroupLanes elsewhere = ready.lanes(2, 1);
         write(42, 0);
-        assertArrayEquals(new long[] {42}, first.take(null, 1));
-        assertArrayEquals(new long[] {42}, second.take(null, 1));
-        assertEquals(0, elsewhere.take(null, 1).length);
+        assertArrayEquals(new long[] {42}, first.take(false, 1));
+        assertArrayEquals(new long[] {42}, second.take(false, 1));
+        assertEquals(0, elsewhere.take(false, 1).length);
     }
 
     @Test
@@ -119,11 +119,13 @@ class ReadyTest {
                                         parked.countDown();
                                         poll.await(Long.MAX_VALUE / 2);
                                         if (!ready.isStopping()) {
-                                            assertEquals(1, lanes.take(poll, 1).length);
+                                            assertEquals(
+                                                    1, lanes.take(lanes.leave(poll), 1).length);
                                             woken.add(name);
                                         }
                                         two.countDown();
-                                        lanes.forget(poll);
+                                        lanes.leave(poll);
+                                        lanes.pass();
                                         ready.close(poll);
                                     }));
             parked.await();
@@ -155,14 +157,15 @@ class ReadyTest {
                                     lanes.park(poll);
                                     parked.countDown();
                                     poll.await(Long.MAX_VALUE / 2);
-                                    taken.add(lanes.take(poll, 1)[0]);
+                                    taken.add(lanes.take(lanes.leave(poll), 1)[0]);
                                     ready.close(poll);
                                 });
         parked.await();
         write(9, 0);
         assertTrue(leaving.isWoken());
-        assertEquals(0, lanes.take(null, 1).length, "the lane is the woken poll's");
-        lanes.forget(leaving);
+        assertEquals(0, lanes.take(false, 1).length, "the lane is the woken poll's");
+        lanes.leave(leaving);
+        lanes.pass();
         assertEquals(9, taken.poll(30, TimeUnit.SECONDS));
         second.join();
     }
@@ -171,12 +174,12 @@ class ReadyTest {
     void aHeldLaneWakesAParkedPollWhenItIsDue() {
         GroupLanes lanes = ready.lanes(QUEUE, GROUP);
         write(1, 3);
-        assertEquals(1, lanes.take(null, 1).length);
+        assertEquals(1, lanes.take(false, 1).length);
         lanes.held(1, 3, Instant.now().plusSeconds(3_600));
         Poll poll = ready.open();
         assertTrue(lanes.park(poll));
         assertTrue(poll.await(Clock.SYSTEM.nanos() + TimeUnit.SECONDS.toNanos(30)));
-        assertArrayEquals(new long[] {1}, lanes.take(poll, 1));
+        assertArrayEquals(new long[] {1}, lanes.take(lanes.leave(poll), 1));
     }
 
     @Test
@@ -194,7 +197,8 @@ class ReadyTest {
                                         lanes.park(poll);
                                         parked.countDown();
                                         poll.await(Long.MAX_VALUE / 2);
-                                        lanes.forget(poll);
+                                        lanes.leave(poll);
+                                        lanes.pass();
                                         ready.close(poll);
                                     }));
         }
@@ -263,16 +267,18 @@ class ReadyTest {
         GroupLanes lanes = ready.lanes(QUEUE, GROUP);
         Poll poll = ready.open();
         while (!ready.isStopping()) {
-            for (long lane : lanes.take(poll, 1)) {
+            boolean called = lanes.leave(poll);
+            poll.rearm();
+            for (long lane : lanes.take(called, 1)) {
                 lanes.empty(lane, 0);
                 taken.add(lane);
             }
-            poll.rearm();
             if (lanes.park(poll) && !ready.isStopping()) {
                 poll.await(Long.MAX_VALUE / 2);
             }
         }
-        lanes.forget(poll);
+        lanes.leave(poll);
+        lanes.pass();
         ready.close(poll);
     }
 

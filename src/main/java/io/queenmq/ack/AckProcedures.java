@@ -1,0 +1,224 @@
+package io.queenmq.ack;
+
+import io.queenmq.db.Database;
+import java.sql.Array;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+
+/** Calls the two ways to acknowledge, and the extension of leases. */
+final class AckProcedures {
+    /** What became of a whole batch. */
+    enum BatchVerdict {
+        RELEASED,
+        NOOP,
+        BUSY,
+        LOST
+    }
+
+    record BatchOutcome(BatchVerdict verdict, long lastOffset) {}
+
+    /** What became of one message. */
+    enum MessageVerdict {
+        DONE,
+        NOOP,
+        STALE,
+        UNRESOLVABLE,
+        CONSUMER_NOT_FOUND,
+        INVALID_LEASE,
+        NOT_OWNED,
+        NO_LEASED_BATCH,
+        BUSY
+    }
+
+    record MessageOutcome(
+            MessageVerdict verdict,
+            boolean leaseReleased,
+            boolean deadLettered,
+            int groupId,
+            int queueId,
+            long committed,
+            long lastOffset) {}
+
+    private static final String AT_ONCE = "queen_store.ack_messages(?, ?, ?, ?, ?, ?, ?, ?, false)";
+
+    /** The setting holds for this statement only, and is made before the function waits. */
+    private static final String PATIENTLY =
+            "(select pg_catalog.set_config('lock_timeout', '250ms', true) as is_set offset 0) l"
+                    + " cross join lateral queen_store.ack_messages"
+                    + "(?, ?, ?, ?, ?, ?, ?, ?, l.is_set is not null)";
+
+    private final Database database;
+
+    AckProcedures(Database database) {
+        this.database = database;
+    }
+
+    /** Whole batches by lease; one outcome per unit. */
+    List<BatchOutcome> ackBatches(List<AckUnit> units) {
+        int size = units.size();
+        long[] lanes = new long[size];
+        int[] groups = new int[size];
+        @Nullable UUID[] leases = new UUID[size];
+        long[] ends = new long[size];
+        for (int i = 0; i < size; i++) {
+            AckUnit unit = units.get(i);
+            lanes[i] = unit.lane;
+            groups[i] = unit.groupId();
+            leases[i] = unit.leaseId;
+            ends[i] = unit.batchEnd();
+        }
+        return database.call(
+                "ack_batches",
+                session -> {
+                    Connection connection = session.connection();
+                    try (PreparedStatement statement =
+                            connection.prepareStatement(
+                                    "select ordinal, verdict, last_offset"
+                                            + " from queen_store.ack_batches(?, ?, ?, ?)")) {
+                        statement.setArray(1, array(connection, "int8", lanes));
+                        statement.setArray(2, array(connection, "int4", groups));
+                        statement.setArray(3, connection.createArrayOf("uuid", leases));
+                        statement.setArray(4, array(connection, "int8", ends));
+                        @Nullable BatchOutcome[] outcomes = new BatchOutcome[size];
+                        try (ResultSet rows = statement.executeQuery()) {
+                            while (rows.next()) {
+                                outcomes[rows.getInt(1) - 1] =
+                                        new BatchOutcome(
+                                                BatchVerdict.valueOf(upper(rows, 2)),
+                                                rows.getLong(3));
+                            }
+                        }
+                        return complete(outcomes);
+                    }
+                });
+    }
+
+    /**
+     * Single messages by key; one outcome per item, the items of the first unit first.
+     *
+     * @param patient waits for cursors that others hold, 250 ms each; else they are busy
+     */
+    List<MessageOutcome> ackMessages(List<AckUnit> units, boolean patient) {
+        int items = units.stream().mapToInt(AckUnit::items).sum();
+        UUID[] tenants = new UUID[units.size()];
+        long[] lanes = new long[units.size()];
+        String[] groups = new String[units.size()];
+        @Nullable UUID[] leases = new UUID[units.size()];
+        int[] unitOf = new int[items];
+        byte[][] keys = new byte[items][];
+        Short[] statuses = new Short[items];
+        @Nullable String[] errors = new String[items];
+        int at = 0;
+        for (int i = 0; i < units.size(); i++) {
+            AckUnit unit = units.get(i);
+            tenants[i] = unit.tenant;
+            lanes[i] = unit.lane;
+            groups[i] = unit.group;
+            leases[i] = unit.leaseId;
+            for (int j = 0; j < unit.items(); j++) {
+                unitOf[at] = i + 1;
+                keys[at] = unit.keys.get(j).bytes();
+                statuses[at] = number(unit.statuses.get(j));
+                errors[at] = unit.errors.get(j);
+                at++;
+            }
+        }
+        return database.call(
+                "ack_messages",
+                session -> {
+                    Connection connection = session.connection();
+                    try (PreparedStatement statement =
+                            connection.prepareStatement(
+                                    "select item, verdict, lease_released, dead_lettered, group_id,"
+                                            + " queue_id, committed, last_offset from "
+                                            + (patient ? PATIENTLY : AT_ONCE))) {
+                        statement.setArray(1, connection.createArrayOf("uuid", tenants));
+                        statement.setArray(2, array(connection, "int8", lanes));
+                        statement.setArray(3, connection.createArrayOf("text", groups));
+                        statement.setArray(4, connection.createArrayOf("uuid", leases));
+                        statement.setArray(5, array(connection, "int4", unitOf));
+                        statement.setArray(6, connection.createArrayOf("bytea", keys));
+                        statement.setArray(7, connection.createArrayOf("int2", statuses));
+                        statement.setArray(8, connection.createArrayOf("text", errors));
+                        @Nullable MessageOutcome[] outcomes = new MessageOutcome[items];
+                        try (ResultSet rows = statement.executeQuery()) {
+                            while (rows.next()) {
+                                outcomes[rows.getInt(1) - 1] =
+                                        new MessageOutcome(
+                                                MessageVerdict.valueOf(upper(rows, 2)),
+                                                rows.getBoolean(3),
+                                                rows.getBoolean(4),
+                                                rows.getInt(5),
+                                                rows.getInt(6),
+                                                rows.getLong(7),
+                                                rows.getLong(8));
+                            }
+                        }
+                        return complete(outcomes);
+                    }
+                });
+    }
+
+    /** The expiry of every lane's lease that lives on. */
+    List<Instant> extend(UUID tenant, UUID leaseId, int seconds) {
+        return database.call(
+                "extend_lease",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection()
+                                    .prepareStatement(
+                                            "select lease_expires_at"
+                                                    + " from queen_store.extend_lease(?, ?, ?)")) {
+                        statement.setObject(1, tenant);
+                        statement.setObject(2, leaseId);
+                        statement.setInt(3, seconds);
+                        List<Instant> expiries = new ArrayList<>();
+                        try (ResultSet rows = statement.executeQuery()) {
+                            while (rows.next()) {
+                                expiries.add(rows.getObject(1, OffsetDateTime.class).toInstant());
+                            }
+                        }
+                        return expiries;
+                    }
+                });
+    }
+
+    private static short number(AckStatus status) {
+        return switch (status) {
+            case COMPLETED -> 0;
+            case FAILED -> 1;
+            case RETRY -> 2;
+            case DEAD_LETTER -> 3;
+        };
+    }
+
+    private static Array array(Connection connection, String type, Object elements)
+            throws SQLException {
+        return connection.unwrap(PGConnection.class).createArrayOf(type, elements);
+    }
+
+    private static String upper(ResultSet rows, int column) throws SQLException {
+        return rows.getString(column).toUpperCase(Locale.ROOT);
+    }
+
+    private static <T> List<T> complete(@Nullable T[] outcomes) {
+        List<T> all = new ArrayList<>(outcomes.length);
+        for (T outcome : outcomes) {
+            if (outcome == null) {
+                throw new IllegalStateException("an ack was left without a verdict");
+            }
+            all.add(outcome);
+        }
+        return all;
+    }
+}

@@ -1,0 +1,377 @@
+package io.queenmq.pop;
+
+import io.helidon.metrics.api.Counter;
+import io.queenmq.metrics.Metrics;
+import io.queenmq.model.QueenException;
+import io.queenmq.model.UuidMint;
+import io.queenmq.ready.Delivery;
+import io.queenmq.ready.Findings;
+import io.queenmq.ready.LaneNames;
+import io.queenmq.ready.ReadyLanes;
+import io.queenmq.runtime.Clock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One try of one pop: claims candidate lanes, tells the ready lanes what was found, and reads what
+ * the claim did not bring along. Threads of pops.
+ */
+final class Claims {
+    private static final System.Logger LOG = System.getLogger(Claims.class.getName());
+
+    /** Longer than the time limit of a statement: a claim is given up by the database, not here. */
+    private static final Duration PATIENCE = Duration.ofSeconds(40);
+
+    /** Segments read by one statement: at most that many MiB, but for messages over one. */
+    private static final int SEGMENTS_PER_READ = 8;
+
+    /** A lane that gave something. */
+    private record Taken(Candidates.Lane lane, Claim.Outcome outcome) {}
+
+    private final PopConfig config;
+    private final PopProcedures procedures;
+    private final ReadyLanes ready;
+    private final LaneNames names;
+    private final Delivery.Listener deliveries;
+    private final UuidMint mint;
+    private final ClaimCombiner leased;
+    private final ClaimCombiner auto;
+    private final ClaimCombiner first;
+    private final Counter messages;
+    private final Counter claims;
+    private final Counter fruitless;
+    private final Counter givenBack;
+    private final Counter shortened;
+
+    Claims(
+            PopConfig config,
+            PopProcedures procedures,
+            ReadyLanes ready,
+            LaneNames names,
+            Delivery.Listener deliveries,
+            UuidMint mint,
+            Metrics metrics,
+            Clock clock) {
+        this.config = config;
+        this.procedures = procedures;
+        this.ready = ready;
+        this.names = names;
+        this.deliveries = deliveries;
+        this.mint = mint;
+        this.claims = metrics.counter("queen_pop_claims_total", "Tries of pops to claim lanes.");
+        this.fruitless =
+                metrics.counter("queen_pop_fruitless_total", "Tries of pops that took nothing.");
+        this.messages = metrics.counter("queen_pop_messages_total", "Messages delivered.");
+        this.givenBack =
+                metrics.counter(
+                        "queen_pop_given_back_total",
+                        "Lanes given back at once because the client had gone.");
+        this.shortened =
+                metrics.counter(
+                        "queen_pop_shortened_total",
+                        "Claims given back and repeated because their answer was too large.");
+        this.leased = new ClaimCombiner(config, "claim", procedures::claimLeased, clock);
+        this.auto = new ClaimCombiner(config, "claim-auto", procedures::claimAuto, clock);
+        this.first = new ClaimCombiner(config, "claim-first", procedures::claimFirst, clock);
+    }
+
+    void start() {
+        leased.start();
+        auto.start();
+        first.start();
+    }
+
+    void stop(Duration patience) {
+        leased.stop(patience);
+        auto.stop(patience);
+        first.stop(patience);
+    }
+
+    /** What the candidates give; each of them goes back to where it was taken from. */
+    PopResult claim(PopRequest request, boolean several, Candidates candidates) {
+        int budget = Math.clamp(request.batch(), 1, config.messagesMax());
+        claims.increment();
+        List<Taken> taken = tryClaim(request, several, candidates, budget);
+        if (taken.isEmpty()) {
+            fruitless.increment();
+            return PopResult.EMPTY;
+        }
+        UUID lease = taken.getFirst().outcome().leaseId;
+        return lease == null ? result(null, taken) : deliver(request, several, lease, taken);
+    }
+
+    /** Fills in the frames; a lease covers what it delivers and no more. */
+    private PopResult deliver(PopRequest request, boolean several, UUID lease, List<Taken> taken) {
+        try {
+            int fitting = readFrames(taken);
+            if (fitting == 0) {
+                return leasedResult(request, lease, taken);
+            }
+            shortened.increment();
+            release(lease, taken);
+            List<Taken> less = tryClaim(request, several, retake(taken), fitting);
+            UUID next = less.isEmpty() ? null : less.getFirst().outcome().leaseId;
+            return next == null ? PopResult.EMPTY : deliver(request, several, next, less);
+        } catch (RuntimeException e) {
+            // Nobody will hear of this lease: better given back than waited out.
+            releaseQuietly(lease, taken);
+            throw e;
+        }
+    }
+
+    /** Gives back what a client did not get. */
+    void giveBack(PopResult result) {
+        UUID lease = result.leaseId();
+        if (lease == null || result.lanes().isEmpty()) {
+            return;
+        }
+        givenBack.increment(result.lanes().size());
+        List<Long> lanes = result.lanes().stream().map(PopResult.Lane::partitionNumber).toList();
+        List<Integer> groups = result.lanes().stream().map(PopResult.Lane::groupId).toList();
+        procedures.release(lease, lanes, groups);
+        Map<Long, LaneNames.Named> named = names.of(lanes);
+        for (int i = 0; i < lanes.size(); i++) {
+            LaneNames.Named lane = named.get(lanes.get(i));
+            if (lane != null) {
+                offerAgain(lane.queueId(), groups.get(i), lanes.get(i));
+            }
+        }
+    }
+
+    private List<Taken> tryClaim(
+            PopRequest request, boolean several, Candidates candidates, int budget) {
+        UUID lease = request.autoAck() ? null : mint.mint();
+        List<Taken> taken = new ArrayList<>();
+        List<Candidates.Lane> unplaced = new ArrayList<>();
+        run(
+                request.autoAck() ? auto : leased,
+                new Claim(request, lease, budget, several, candidates),
+                taken,
+                unplaced);
+        if (unplaced.isEmpty()) {
+            return taken;
+        }
+        if (!taken.isEmpty()) {
+            unplaced.forEach(lane -> lane.home().untouched(lane.number()));
+            return taken;
+        }
+        run(
+                first,
+                new Claim(
+                        request,
+                        lease,
+                        budget,
+                        several,
+                        new Candidates(List.copyOf(unplaced), candidates.rule())),
+                taken,
+                new ArrayList<>());
+        return taken;
+    }
+
+    private void run(
+            ClaimCombiner combiner,
+            Claim claim,
+            List<Taken> taken,
+            List<Candidates.Lane> unplaced) {
+        List<Candidates.Lane> lanes = claim.candidates.lanes();
+        List<Claim.Outcome> outcomes;
+        try {
+            outcomes = combiner.claim(claim, PATIENCE);
+        } catch (RuntimeException e) {
+            lanes.forEach(lane -> lane.home().busy(lane.number()));
+            throw e;
+        }
+        // From the last: those not looked at go back to the head one by one.
+        for (int i = lanes.size() - 1; i >= 0; i--) {
+            Candidates.Lane lane = lanes.get(i);
+            Claim.Outcome outcome = outcomes.get(i);
+            if (outcome.verdict == Claim.Verdict.NO_CURSOR && !combiner.equals(first)) {
+                unplaced.addFirst(lane);
+                continue;
+            }
+            checkIn(lane.home(), lane.number(), outcome);
+            if (!outcome.runs.isEmpty()) {
+                taken.addFirst(new Taken(lane, outcome));
+            }
+        }
+    }
+
+    private static void checkIn(Findings home, long lane, Claim.Outcome outcome) {
+        switch (outcome.verdict) {
+            case LEASED, HELD -> {
+                if (outcome.leaseExpiresAt == null) {
+                    home.busy(lane);
+                } else {
+                    home.held(lane, outcome.lastOffset, outcome.leaseExpiresAt);
+                }
+            }
+            case SERVED -> home.served(lane, outcome.batchEnd, outcome.lastOffset);
+            case EMPTY -> {
+                if (outcome.visibleAt == null) {
+                    home.empty(lane, outcome.lastOffset);
+                } else {
+                    home.deferred(lane, outcome.lastOffset, outcome.visibleAt);
+                }
+            }
+            case BUSY -> home.busy(lane);
+            case SPARE -> home.untouched(lane);
+            case NO_CURSOR, UNKNOWN_PARTITION -> home.gone(lane);
+        }
+    }
+
+    /**
+     * Reads the frames that the claim left out.
+     *
+     * @return 0 = all there; else how many messages fit into one answer, at least 1
+     */
+    private int readFrames(List<Taken> taken) {
+        long bytes = 0;
+        int fitting = 0;
+        List<Claim.Run> runs = new ArrayList<>();
+        List<Long> lanes = new ArrayList<>();
+        for (Taken lane : taken) {
+            for (Claim.Run run : lane.outcome().runs) {
+                runs.add(run);
+                lanes.add(lane.lane().number());
+            }
+        }
+        for (int i = 0; i < runs.size(); i++) {
+            Claim.Run run = runs.get(i);
+            if (run.frames == null) {
+                readSome(runs, lanes, i);
+            }
+            if (run.frames != null) {
+                bytes += run.frames.length;
+            }
+            if (bytes > config.bytesMax() && i > 0) {
+                return fitting;
+            }
+            fitting += run.count;
+        }
+        return 0;
+    }
+
+    private void readSome(List<Claim.Run> runs, List<Long> lanes, int from) {
+        List<Integer> wanted = new ArrayList<>();
+        for (int i = from; i < runs.size() && wanted.size() < SEGMENTS_PER_READ; i++) {
+            if (runs.get(i).frames == null) {
+                wanted.add(i);
+            }
+        }
+        byte[] @Nullable [] frames =
+                procedures.readFrames(
+                        wanted.stream().map(lanes::get).toList(),
+                        wanted.stream().map(i -> runs.get(i).baseOffset).toList());
+        for (int i = 0; i < frames.length; i++) {
+            runs.get(wanted.get(i)).frames = frames[i];
+        }
+    }
+
+    private PopResult leasedResult(PopRequest request, UUID lease, List<Taken> taken) {
+        PopResult result = result(lease, taken);
+        for (Taken lane : taken) {
+            Claim.Outcome outcome = lane.outcome();
+            if (outcome.leaseExpiresAt != null) {
+                deliveries.delivered(
+                        new Delivery(
+                                request.tenant(),
+                                lane.lane().queueId(),
+                                lane.lane().groupId(),
+                                request.group(),
+                                lane.lane().number(),
+                                lease,
+                                outcome.leaseExpiresAt,
+                                outcome.batchEnd,
+                                outcome.runs.stream()
+                                        .map(
+                                                run ->
+                                                        new Delivery.Keys(
+                                                                run.keys, run.first, run.count))
+                                        .toList()));
+            }
+        }
+        return result;
+    }
+
+    private PopResult result(@Nullable UUID lease, List<Taken> taken) {
+        Map<Long, LaneNames.Named> named =
+                names.of(taken.stream().map(lane -> lane.lane().number()).toList());
+        List<PopResult.Lane> lanes = new ArrayList<>(taken.size());
+        long count = 0;
+        for (Taken lane : taken) {
+            LaneNames.Named name = named.get(lane.lane().number());
+            if (name == null) {
+                // Its queue was deleted behind the claim.
+                continue;
+            }
+            List<PopResult.Batch> batches = new ArrayList<>(lane.outcome().runs.size());
+            for (Claim.Run run : lane.outcome().runs) {
+                if (run.frames != null) {
+                    batches.add(
+                            new PopResult.Batch(
+                                    run.baseOffset,
+                                    run.first,
+                                    run.count,
+                                    run.createdAt,
+                                    run.keys,
+                                    run.frames));
+                    count += run.count;
+                }
+            }
+            if (!batches.isEmpty()) {
+                lanes.add(
+                        new PopResult.Lane(
+                                name.name().queue(),
+                                name.name().partition(),
+                                lane.lane().number(),
+                                lane.lane().groupId(),
+                                Math.max(1, lane.outcome().attempt),
+                                batches));
+            }
+        }
+        messages.increment(count);
+        return lanes.isEmpty() ? PopResult.EMPTY : new PopResult(lease, lanes);
+    }
+
+    private void release(UUID lease, List<Taken> taken) {
+        procedures.release(
+                lease,
+                taken.stream().map(lane -> lane.lane().number()).toList(),
+                taken.stream().map(lane -> lane.lane().groupId()).toList());
+    }
+
+    private void releaseQuietly(UUID lease, List<Taken> taken) {
+        try {
+            release(lease, taken);
+            taken.forEach(
+                    lane ->
+                            offerAgain(
+                                    lane.lane().queueId(),
+                                    lane.lane().groupId(),
+                                    lane.lane().number()));
+        } catch (QueenException e) {
+            // The lease runs out by itself.
+            LOG.log(System.Logger.Level.DEBUG, "a lease could not be given back", e);
+        }
+    }
+
+    /** The same lanes, which have been checked in as held. */
+    private static Candidates retake(List<Taken> taken) {
+        List<Candidates.Lane> lanes = new ArrayList<>(taken.size());
+        for (Taken one : taken) {
+            Candidates.Lane lane = one.lane();
+            lanes.add(
+                    new Candidates.Lane(
+                            lane.number(), lane.queueId(), lane.groupId(), Findings.NONE));
+        }
+        return new Candidates(lanes, null);
+    }
+
+    private void offerAgain(int queueId, int groupId, long lane) {
+        ready.freed(queueId, groupId, lane, -1, 0);
+    }
+}
