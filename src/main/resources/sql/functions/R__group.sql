@@ -16,12 +16,16 @@ as $$
 begin
     return (
         select min(case
-                   when l.pid is null then x.prepared - interval '10 minutes'
+                   when l.pid is null
+                       then coalesce(x.prepared, clock_timestamp()) - interval '10 minutes'
                    else coalesce(a.xact_start, clock_timestamp() - interval '60 seconds') end)
         from pg_locks l
         left join pg_stat_activity a on a.pid = l.pid
-        left join pg_prepared_xacts x
-            on l.pid is null and l.virtualtransaction = '-1/' || x.transaction::text
+        -- A prepared transaction has no pid; the lock on its own number says which one it is.
+        left join pg_locks t
+            on l.pid is null and t.pid is null and t.locktype = 'transactionid'
+           and t.virtualtransaction = l.virtualtransaction
+        left join pg_prepared_xacts x on x.transaction = t.transactionid
         where l.locktype = 'relation'
           and l.database = (select d.oid from pg_database d where d.datname = current_database())
           and l.relation = 'queen_store.partitions'::regclass

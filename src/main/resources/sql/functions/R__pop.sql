@@ -6,7 +6,8 @@
 -- with a lease id gets a lease, one without has its messages committed at once.
 -- Called by  claim_leased, claim_first, claim_auto
 -- Locks      cursors, skip locked: only those with messages to take and no live lease
--- Returns    one row per candidate, one per segment for those served, offsets ascending
+-- Returns    one row per candidate, candidates in any order; for those served one row per segment,
+--            offsets ascending
 -- Cost       3 statements whatever the number of candidates, primary keys only; segments are read
 --            only for as many lanes as the budget is likely to reach
 create or replace function queen_store.claim(
