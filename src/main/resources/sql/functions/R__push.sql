@@ -357,10 +357,22 @@ begin
             select l.lane, l.partition_id, l.since, b.low, b.high
             from unnest(p_partition_ids, p_bases, p_vouched_from, p_vouched_to, p_since)
                 with ordinality as l(partition_id, base, vouched_from, vouched_to, since, lane)
+            -- Above the vouched range, from the segment on that reaches out of it, if one does.
             cross join lateral (
-                -- A segment has at most 1,000 messages: one that reaches beyond the vouched range
-                -- begins less than that before its end.
-                values (l.vouched_to - 998, l.base - 1), (0, l.vouched_from - 1)
+                select coalesce(max(t.base_offset), l.vouched_to + 1) as low
+                from (
+                    select s.base_offset, s.end_offset
+                    from queen_store.segments s
+                    where s.partition_id = l.partition_id
+                        and s.base_offset <= l.vouched_to
+                        and l.vouched_to < l.base - 1
+                    order by s.base_offset desc
+                    limit 1
+                ) t
+                where t.end_offset > l.vouched_to
+            ) a
+            cross join lateral (
+                values (a.low, l.base - 1), (0, l.vouched_from - 1)
             ) b(low, high)
             where l.since is not null and b.low <= b.high
             order by l.lane
