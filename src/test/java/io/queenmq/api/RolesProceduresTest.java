@@ -5,12 +5,15 @@ import static io.queenmq.testkit.Lines.lines;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.queenmq.db.DatabaseConfig;
 import io.queenmq.db.Migrations;
+import io.queenmq.runtime.Clock;
 import io.queenmq.testkit.SqlTree;
 import io.queenmq.testkit.TestDatabase;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.sql.Connection;
+import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
@@ -21,7 +24,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.postgresql.ds.PGSimpleDataSource;
 import org.postgresql.util.PSQLException;
 
 /** What queen_reader and queen_writer may do, and what a role with neither may not. */
@@ -135,11 +137,14 @@ class RolesProceduresTest {
                     connection,
                     "create role plain_owner login; grant create on database %s to plain_owner"
                             .formatted(own.name()));
-            PGSimpleDataSource dataSource = new PGSimpleDataSource();
-            dataSource.setUrl(own.url());
-            dataSource.setUser("plain_owner");
-            Migrations.apply(dataSource);
-            try (Connection owner = dataSource.getConnection()) {
+            new Migrations(
+                            DatabaseConfig.of(
+                                    own.host(), own.port(), own.name(), "plain_owner", ""),
+                            Clock.SYSTEM)
+                    .apply();
+            try (Connection owner =
+                    DriverManager.getConnection(
+                            own.url().replace("user=queen", "user=plain_owner"))) {
                 lines(owner, roles("never_made"));
 
                 assertEquals("", line(owner, "select to_regrole('never_made_writer')"));
