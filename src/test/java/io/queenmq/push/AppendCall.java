@@ -17,9 +17,7 @@ import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/**
- * One call of {@code queen_store.append}, lane-batch by lane-batch; the twin of no production code.
- */
+/** One call of {@code queen_store.append}, lane-batch by lane-batch. */
 final class AppendCall {
     private final List<Long> partitions = new ArrayList<>();
     private final List<Long> flushIds = new ArrayList<>();
