@@ -1,5 +1,6 @@
 package io.queenmq.embedded;
 
+import io.queenmq.runtime.StartRefused;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -10,6 +11,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
 import org.apache.commons.compress.archivers.tar.TarArchiveInputStream;
 import org.tukaani.xz.XZInputStream;
@@ -77,6 +79,46 @@ public final class PostgresBinaries {
                 }
             }
         }
+    }
+
+    /**
+     * Unpacks the distribution this broker was built with.
+     *
+     * @throws StartRefused there is none for this machine
+     */
+    static PostgresBinaries bundled(Path home) {
+        String resource = "/postgres-" + operatingSystem() + "-" + architecture() + ".txz";
+        try (InputStream txz = PostgresBinaries.class.getResourceAsStream(resource)) {
+            if (txz == null) {
+                throw new StartRefused(
+                        "this build bundles no PostgreSQL for "
+                                + operatingSystem()
+                                + " on "
+                                + architecture()
+                                + ": set PG_HOST to use a server of your own");
+            }
+            return unpack(txz, home);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static String operatingSystem() {
+        String name = System.getProperty("os.name").toLowerCase(Locale.ROOT);
+        return name.startsWith("mac") ? "darwin" : name.startsWith("win") ? "windows" : "linux";
+    }
+
+    private static String architecture() {
+        String name = System.getProperty("os.arch");
+        return name.equals("amd64") ? "x86_64" : name.equals("aarch64") ? "arm_64" : name;
+    }
+
+    /** Command line of a program of this distribution, for a user that PostgreSQL accepts. */
+    List<String> command(Unprivileged user, String program, List<String> args) {
+        List<String> command = new ArrayList<>(user.prefix());
+        command.add(home.resolve("bin").resolve(program).toString());
+        command.addAll(args);
+        return command;
     }
 
     /**

@@ -1,0 +1,327 @@
+package io.queenmq.embedded;
+
+import io.helidon.metrics.api.Counter;
+import io.queenmq.metrics.Metrics;
+import io.queenmq.runtime.Clock;
+import io.queenmq.runtime.Loop;
+import io.queenmq.runtime.StartRefused;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Stream;
+
+/**
+ * A PostgreSQL server of our own, for a first run and for machines without one. It listens on the
+ * loopback address only, survives the broker for as long as that takes to come back, and is started
+ * again when it dies. Made and closed by the thread that starts the broker.
+ */
+public final class EmbeddedPostgres implements AutoCloseable {
+    private static final Logger LOG = System.getLogger(EmbeddedPostgres.class.getName());
+
+    /** The major version of the bundled distribution; its files are not those of another. */
+    private static final String MAJOR = "18";
+
+    private static final int PORT_ATTEMPTS_MAX = 5;
+    private static final Duration LOOK_EVERY = Duration.ofMillis(500);
+
+    private final DataFolder folder;
+    private final PostgresBinaries binaries;
+    private final Unprivileged user;
+    private final String password;
+    private final Counter restarts;
+    private int port;
+    private volatile long postmaster;
+    private final Loop supervisor;
+
+    private EmbeddedPostgres(DataFolder folder, Metrics metrics, Clock clock) {
+        this.folder = folder;
+        this.password = folder.password();
+        this.binaries = PostgresBinaries.bundled(folder.root().resolve("postgresql-" + MAJOR));
+        this.restarts =
+                metrics.counter(
+                        "queen_embedded_restarts_total",
+                        "Times the embedded PostgreSQL was started again because it had died.");
+        if (Files.isDirectory(folder.server())) {
+            checkVersion();
+            this.user = Unprivileged.forFolder(folder.server());
+        } else {
+            this.user = initialize();
+        }
+        stopOrphan();
+        startOnSomePort();
+        this.supervisor = Loop.start("embedded", LOOK_EVERY, this::restartIfDead, metrics, clock);
+    }
+
+    /**
+     * Starts the server on that folder, which is filled if it is new.
+     *
+     * @throws StartRefused with a sentence for the operator
+     */
+    public static EmbeddedPostgres start(Path dataFolder, Metrics metrics, Clock clock) {
+        DataFolder folder = DataFolder.open(dataFolder);
+        try {
+            return new EmbeddedPostgres(folder, metrics, clock);
+        } catch (RuntimeException e) {
+            folder.close();
+            throw e;
+        }
+    }
+
+    public String host() {
+        return "127.0.0.1";
+    }
+
+    public int port() {
+        return port;
+    }
+
+    public String user() {
+        return DataFolder.USER;
+    }
+
+    public String password() {
+        return password;
+    }
+
+    public String database() {
+        return DataFolder.DATABASE;
+    }
+
+    /** What to type to look inside. */
+    public String psqlCommand() {
+        return "PGPASSFILE=%s psql -h 127.0.0.1 -p %d -U %s %s"
+                .formatted(folder.passwordFile(), port, user(), database());
+    }
+
+    /** Fast shutdown: open transactions are rolled back, everything committed is on disk. */
+    @Override
+    public void close() {
+        supervisor.close();
+        try {
+            stopServer();
+        } finally {
+            folder.close();
+        }
+    }
+
+    private void checkVersion() {
+        try {
+            String found = Files.readString(folder.server().resolve("PG_VERSION")).strip();
+            if (!found.equals(MAJOR)) {
+                throw new StartRefused(
+                        folder.server()
+                                + " was written by PostgreSQL "
+                                + found
+                                + ", this broker bundles "
+                                + MAJOR
+                                + ": move the data with pg_dump, or serve it with a server of that"
+                                + " version and PG_HOST");
+            }
+        } catch (IOException e) {
+            throw new StartRefused(
+                    folder.server() + " holds no files of PostgreSQL: " + e.getMessage(), e);
+        }
+    }
+
+    /** In a folder of another name until all is complete: a broker may be killed in between. */
+    private Unprivileged initialize() {
+        Path fresh = folder.root().resolve("server.incomplete");
+        try {
+            delete(fresh);
+            Files.createDirectory(fresh);
+            Unprivileged maker = Unprivileged.forFolder(fresh);
+            // Handed over on standard input: the new server's user may not read our files.
+            run(
+                    maker,
+                    password + "\n",
+                    "initdb",
+                    "--pgdata=" + fresh,
+                    "--username=" + DataFolder.USER,
+                    "--pwfile=/dev/stdin",
+                    "--auth=scram-sha-256",
+                    "--encoding=UTF8",
+                    "--locale=C",
+                    "--data-checksums");
+            Files.writeString(
+                    fresh.resolve("postgresql.conf"),
+                    "\ninclude 'queen.conf'\n",
+                    StandardOpenOption.APPEND);
+            Files.writeString(fresh.resolve("queen.conf"), "");
+            run(
+                    maker,
+                    "create database " + DataFolder.DATABASE + " template template0\n",
+                    "postgres",
+                    "--single",
+                    "-D",
+                    fresh.toString(),
+                    "postgres");
+            Files.move(fresh, folder.server(), StandardCopyOption.ATOMIC_MOVE);
+            return maker;
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot make a database in " + fresh, e);
+        }
+    }
+
+    /** The server of a broker that was killed goes on; its successor starts from a clean stop. */
+    private void stopOrphan() {
+        if (isAlive(folder.postmaster())) {
+            LOG.log(
+                    Level.WARNING,
+                    "stopping the server that an earlier broker left behind pid={0}",
+                    Long.toString(folder.postmaster()));
+            stopServer();
+        }
+    }
+
+    private void startOnSomePort() {
+        port = folder.rememberedPort();
+        for (int attempt = 1; ; attempt++) {
+            if (port == 0 || !isFree(port)) {
+                port = freePort();
+            }
+            try {
+                startServer();
+                folder.rememberPort(port);
+                return;
+            } catch (StartRefused e) {
+                // Somebody may have taken the port in between.
+                if (attempt == PORT_ATTEMPTS_MAX || isFree(port)) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    private void startServer() {
+        try {
+            Files.writeString(folder.server().resolve("queen.conf"), ServerSettings.render());
+            run(
+                    user,
+                    "",
+                    "pg_ctl",
+                    "start",
+                    "--pgdata=" + folder.server(),
+                    "--log=" + folder.server().resolve("start.log"),
+                    "--wait",
+                    "--timeout=300",
+                    "--silent",
+                    "--options=-p " + port);
+            postmaster = folder.postmaster();
+        } catch (IOException e) {
+            throw new StartRefused(
+                    "the embedded PostgreSQL did not start: " + e.getMessage() + startLog(), e);
+        }
+    }
+
+    private String startLog() {
+        try {
+            return "\n" + Files.readString(folder.server().resolve("start.log")).strip();
+        } catch (IOException e) {
+            return "";
+        }
+    }
+
+    private void restartIfDead() {
+        if (!isAlive(postmaster)) {
+            LOG.log(Level.WARNING, "embedded PostgreSQL died, starting it again");
+            startServer();
+            restarts.increment();
+            LOG.log(Level.INFO, "embedded PostgreSQL is back port={0}", Integer.toString(port));
+        }
+    }
+
+    private void stopServer() {
+        try {
+            run(
+                    user,
+                    "",
+                    "pg_ctl",
+                    "stop",
+                    "--pgdata=" + folder.server(),
+                    "--mode=fast",
+                    "--wait",
+                    "--timeout=60",
+                    "--silent");
+        } catch (IOException e) {
+            if (isAlive(folder.postmaster())) {
+                LOG.log(Level.ERROR, "embedded PostgreSQL did not stop", e);
+            }
+        }
+    }
+
+    /** After a reboot the pid in an old file may be anybody's. */
+    private boolean isAlive(long pid) {
+        return pid > 0
+                && ProcessHandle.of(pid)
+                        .filter(ProcessHandle::isAlive)
+                        .flatMap(process -> process.info().arguments())
+                        .filter(args -> List.of(args).contains(folder.server().toString()))
+                        .isPresent();
+    }
+
+    /** Runs a program of the distribution to its end. */
+    private void run(Unprivileged as, String input, String program, String... args)
+            throws IOException {
+        // Not a pipe: a server started by pg_ctl would keep it open for ever.
+        Path output = Files.createTempFile(folder.log(), program, ".out");
+        try {
+            Process process =
+                    new ProcessBuilder(binaries.command(as, program, List.of(args)))
+                            .directory(folder.root().toFile())
+                            .redirectErrorStream(true)
+                            .redirectOutput(output.toFile())
+                            .start();
+            try (var stdin = process.getOutputStream()) {
+                stdin.write(input.getBytes(StandardCharsets.UTF_8));
+            }
+            if (process.waitFor() != 0) {
+                throw new IOException(program + " failed: " + Files.readString(output).strip());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted while " + program + " ran", e);
+        } finally {
+            Files.delete(output);
+        }
+    }
+
+    private static boolean isFree(int port) {
+        try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+            return socket.isBound();
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** Below the range that outgoing connections take theirs from, so that it stays free. */
+    private static int freePort() {
+        int port;
+        do {
+            port = ThreadLocalRandom.current().nextInt(20_000, 30_000);
+        } while (!isFree(port));
+        return port;
+    }
+
+    private static void delete(Path folder) throws IOException {
+        if (Files.exists(folder)) {
+            try (Stream<Path> files = Files.walk(folder)) {
+                for (Path file :
+                        (Iterable<Path>) files.sorted(Comparator.reverseOrder())::iterator) {
+                    Files.delete(file);
+                }
+            }
+        }
+    }
+}

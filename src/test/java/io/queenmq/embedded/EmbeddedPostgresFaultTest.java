@@ -1,0 +1,168 @@
+package io.queenmq.embedded;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.queenmq.metrics.Metrics;
+import io.queenmq.runtime.Clock;
+import io.queenmq.runtime.StartRefused;
+import io.queenmq.testkit.TestDatabase;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The embedded server with real processes. Goal: it is as durable as any PostgreSQL, and neither
+ * kill -9 of the broker nor of the server itself needs a human.
+ */
+class EmbeddedPostgresFaultTest {
+    private final Metrics metrics = new Metrics();
+
+    private EmbeddedPostgres start(Path folder) {
+        return EmbeddedPostgres.start(folder, metrics, Clock.SYSTEM);
+    }
+
+    private static Connection connect(EmbeddedPostgres server, String password)
+            throws SQLException {
+        return DriverManager.getConnection(
+                "jdbc:postgresql://%s:%d/%s?user=%s&password=%s"
+                        .formatted(
+                                server.host(),
+                                server.port(),
+                                server.database(),
+                                server.user(),
+                                password));
+    }
+
+    private static Connection connect(EmbeddedPostgres server) throws SQLException {
+        return connect(server, server.password());
+    }
+
+    private static @Nullable Object one(Connection connection, String sql) throws SQLException {
+        return TestDatabase.rows(connection, sql).getFirst()[0];
+    }
+
+    private static ProcessHandle postmaster(Path folder) throws IOException {
+        return ProcessHandle.of(
+                        Long.parseLong(
+                                Files.readAllLines(folder.resolve("server/postmaster.pid"))
+                                        .getFirst()))
+                .orElseThrow();
+    }
+
+    @Test
+    void losesNothingAndSurvivesItself(@TempDir Path folder) throws Exception {
+        long first;
+        int port;
+        try (EmbeddedPostgres server = start(folder)) {
+            port = server.port();
+            first = postmaster(folder).pid();
+            try (Connection connection = connect(server);
+                    Statement statement = connection.createStatement()) {
+                assertEquals("on", one(connection, "show fsync"));
+                assertEquals("on", one(connection, "show synchronous_commit"));
+                assertEquals("on", one(connection, "show full_page_writes"));
+                assertEquals("127.0.0.1", one(connection, "show listen_addresses"));
+                assertEquals("UTF8", one(connection, "show server_encoding"));
+                statement.execute("create table kept (id integer)");
+                statement.execute("insert into kept values (1)");
+            }
+            assertThrows(SQLException.class, () -> connect(server, "guess"));
+            assertEquals(
+                    "rw-------",
+                    PosixFilePermissions.toString(
+                            Files.getPosixFilePermissions(folder.resolve("pgpass"))));
+            String refusal =
+                    String.valueOf(
+                            assertThrows(StartRefused.class, () -> start(folder)).getMessage());
+            assertTrue(refusal.contains("uses the data folder " + folder), refusal);
+            assertTrue(refusal.contains("(pid " + ProcessHandle.current().pid() + ")"), refusal);
+
+            postmaster(folder).destroyForcibly();
+            try (Connection connection = awaitConnection(server)) {
+                assertEquals(1, one(connection, "select id from kept"));
+            }
+            assertNotEquals(first, postmaster(folder).pid());
+        }
+        assertFalse(Files.exists(folder.resolve("server/postmaster.pid")));
+
+        try (EmbeddedPostgres again = start(folder);
+                Connection connection = connect(again)) {
+            assertEquals(port, again.port());
+            assertEquals(1, one(connection, "select id from kept"));
+        }
+    }
+
+    /** Waits for a server that is coming back. */
+    private static Connection awaitConnection(EmbeddedPostgres server) throws Exception {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        while (true) {
+            try {
+                return connect(server);
+            } catch (SQLException e) {
+                if (System.nanoTime() > deadline) {
+                    throw e;
+                }
+                Thread.onSpinWait();
+            }
+        }
+    }
+
+    @Test
+    void takesOverFromABrokerThatWasKilled(@TempDir Path folder) throws Exception {
+        Process broker =
+                new ProcessBuilder(
+                                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                                "-XX:+UseSerialGC",
+                                "-cp",
+                                System.getProperty("java.class.path"),
+                                KilledBroker.class.getName(),
+                                folder.toString())
+                        .redirectError(ProcessBuilder.Redirect.INHERIT)
+                        .start();
+        assertEquals("started", broker.inputReader().readLine());
+        ProcessHandle orphan = postmaster(folder);
+        broker.destroyForcibly().waitFor();
+        assertTrue(orphan.isAlive());
+        try (EmbeddedPostgres successor = start(folder);
+                Connection connection = connect(successor)) {
+            assertEquals(1, one(connection, "select 1"));
+            // Its pid file goes a moment before the process does.
+            orphan.onExit().get(30, TimeUnit.SECONDS);
+        }
+    }
+
+    /** Runs in a process of its own, to be killed. */
+    static final class KilledBroker {
+        private KilledBroker() {}
+
+        public static void main(String[] args) throws InterruptedException {
+            EmbeddedPostgres server =
+                    EmbeddedPostgres.start(Path.of(args[0]), new Metrics(), Clock.SYSTEM);
+            System.out.println("started");
+            Thread.currentThread().join();
+            server.close();
+        }
+    }
+
+    @Test
+    void refusesFilesOfAnotherVersion(@TempDir Path folder) throws IOException {
+        Files.createDirectory(folder.resolve("server"));
+        Files.writeString(folder.resolve("server/PG_VERSION"), "16\n");
+        String refusal =
+                String.valueOf(assertThrows(StartRefused.class, () -> start(folder)).getMessage());
+        assertTrue(refusal.contains("was written by PostgreSQL 16"), refusal);
+    }
+}
