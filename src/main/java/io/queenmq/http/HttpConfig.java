@@ -14,8 +14,18 @@ import java.time.Duration;
  */
 public record HttpConfig(
         Duration pollTime, Duration pollTimeMax, int popMessagesMax, boolean groupsStartAtNow) {
+    private static final Duration POLL_TIME = Duration.ofSeconds(30);
+    private static final Duration POLL_TIME_MAX = Duration.ofSeconds(55);
+    private static final int POP_MESSAGES_MAX = 10_000;
+
     /** Everything at its default. */
     public static HttpConfig defaults() {
-        return new HttpConfig(Duration.ofSeconds(30), Duration.ofSeconds(55), 10_000, true);
+        return of(POLL_TIME, true);
+    }
+
+    /** What an operator sets: who makes the usual wait longer than the longest means both. */
+    public static HttpConfig of(Duration pollTime, boolean groupsStartAtNow) {
+        Duration most = pollTime.compareTo(POLL_TIME_MAX) > 0 ? pollTime : POLL_TIME_MAX;
+        return new HttpConfig(pollTime, most, POP_MESSAGES_MAX, groupsStartAtNow);
     }
 }

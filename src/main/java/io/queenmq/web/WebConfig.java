@@ -50,36 +50,24 @@ public record WebConfig(
 
     /** Everything at its default. */
     public static WebConfig defaults() {
-        int body = 64 * MIB;
-        return new WebConfig(
-                "0.0.0.0",
-                6632,
-                body,
-                Duration.ofSeconds(30),
-                Duration.ofSeconds(30),
-                Duration.ofSeconds(300),
-                Duration.ofSeconds(20),
-                8_192,
-                Math.max(body, Runtime.getRuntime().maxMemory() / 4),
-                Duration.ofSeconds(5),
-                50_000,
-                false);
+        return of("0.0.0.0", 6632, 64 * MIB, Duration.ofMinutes(5), false);
     }
 
-    /** The same on another address. */
-    public WebConfig at(String newHost, int newPort) {
+    /** What an operator sets; everything else at its default. */
+    public static WebConfig of(
+            String host, int port, int bodyBytesMax, Duration keepAlive, boolean tenancy) {
         return new WebConfig(
-                newHost,
-                newPort,
+                host,
+                port,
                 bodyBytesMax,
-                bodyTime,
-                sendTime,
+                Duration.ofSeconds(30),
+                Duration.ofSeconds(30),
                 keepAlive,
-                stopGrace,
-                requestsMax,
-                bytesMax,
-                admissionWait,
-                connectionsMax,
+                Duration.ofSeconds(20),
+                8_192,
+                Math.max(bodyBytesMax, Runtime.getRuntime().maxMemory() / 4),
+                Duration.ofSeconds(5),
+                50_000,
                 tenancy);
     }
 }

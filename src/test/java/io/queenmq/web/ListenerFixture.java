@@ -47,7 +47,7 @@ final class ListenerFixture implements AutoCloseable {
                         BODY_MAX,
                         bodyTime,
                         bodyTime,
-                        Duration.ofSeconds(300),
+                        Duration.ofMinutes(5),
                         Duration.ofSeconds(20),
                         requestsMax,
                         bytesMax,

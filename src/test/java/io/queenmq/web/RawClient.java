@@ -4,6 +4,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.net.SocketException;
@@ -106,6 +107,15 @@ public final class RawClient implements Closeable {
             return in.read() < 0;
         } catch (SocketException e) {
             return true;
+        }
+    }
+
+    /** Reads on until the server closes. */
+    public void awaitClose() throws IOException {
+        try {
+            in.transferTo(OutputStream.nullOutputStream());
+        } catch (SocketException e) {
+            socket.close(); // a reset is an end as well
         }
     }
 
