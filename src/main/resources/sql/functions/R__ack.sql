@@ -476,7 +476,8 @@ begin
         decision as materialized (
             select u.*, t.signal_offset, t.weight, t.reason, t.signal_key, a.action,
                    e.new_committed,
-                   u.batch_end is not null and (
+                   -- A unit that may not act ends nobody's lease.
+                   a.action <> 'none' and u.batch_end is not null and (
                        a.action <> 'commit' or e.new_committed >= u.batch_end) as released,
                    a.action in ('file', 'drop')
                        or (a.action = 'commit' and e.new_committed >= u.batch_end) as resets,
