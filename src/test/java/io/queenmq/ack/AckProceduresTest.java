@@ -53,6 +53,7 @@ class AckProceduresTest {
     @BeforeEach
     void setUp() throws SQLException {
         connection = database.connect();
+        TestDatabase.rows(connection, "set statement_timeout = '20s'");
         log = new LogFixture(connection);
         queue = log.queue();
         group = log.group(queue);
