@@ -59,28 +59,32 @@ public final class Bundle<K, W extends Work<K>> {
      * has happened several times.
      */
     public void busy() {
-        outcome = Outcome.BUSY;
+        end(Outcome.BUSY);
     }
 
     /** The works that are left go back to the head of their key, to be served again at once. */
     public void again() {
-        if (outcome == Outcome.HELD) {
-            combiner.release(this, Outcome.AGAIN);
-        } else {
-            outcome = Outcome.AGAIN;
-        }
+        end(Outcome.AGAIN);
+    }
+
+    /** Every work is answered: what a bundle is when its call returns and nothing else was said. */
+    public void release() {
+        end(Outcome.DONE);
     }
 
     /**
      * The key stays held after the call, while another thread sees to it: that one must end with
-     * {@link #again} or {@link #release}.
+     * {@link #busy}, {@link #again} or {@link #release}.
      */
     public void hold() {
         outcome = Outcome.HELD;
     }
 
-    /** Ends a {@link #hold}: every work is answered. */
-    public void release() {
-        combiner.release(this, Outcome.DONE);
+    private void end(Outcome end) {
+        if (outcome == Outcome.HELD) {
+            combiner.release(this, end);
+        } else {
+            outcome = end;
+        }
     }
 }

@@ -1,19 +1,111 @@
 package io.queenmq.push;
 
+import io.queenmq.db.Database;
+import io.queenmq.dedup.KeyMemory;
+import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Caller;
+import io.queenmq.model.Failure;
+import io.queenmq.model.QueenException;
+import io.queenmq.model.UuidMint;
+import io.queenmq.queue.QueueCatalog;
+import io.queenmq.ready.LaneWrites;
+import io.queenmq.runtime.Clock;
+import java.time.Duration;
 import java.util.List;
 
-/** The use case of storing messages; called from the thread of the request. */
+/**
+ * The use case of storing messages; called from the thread of the request, which waits until every
+ * lane has its verdict or the deadline has come.
+ */
 public final class Push {
+    private final PushConfig config;
+    private final PushCombiner combiner;
+    private final LaneResolver resolver;
+    private final UuidMint mint;
+    private final Clock clock;
+
+    /**
+     * @param writes told of every lane that was written, after the commit
+     */
+    public Push(
+            PushConfig config,
+            Database database,
+            QueueCatalog catalog,
+            KeyMemory memory,
+            LaneWrites writes,
+            UuidMint mint,
+            Metrics metrics,
+            Clock clock) {
+        this.config = config;
+        this.combiner = new PushCombiner(config, database, catalog, memory, writes, metrics, clock);
+        this.resolver = new LaneResolver(catalog, memory, combiner, clock);
+        this.mint = mint;
+        this.clock = clock;
+    }
+
+    public void start() {
+        combiner.start();
+    }
+
+    /** Accepts nothing more and lets what was accepted finish, for at most {@code patience}. */
+    public void stop(Duration patience) {
+        combiner.stop(patience);
+    }
 
     /**
      * Stores the items, lane by lane, and answers once every lane has its verdict.
      *
      * @return one result per item, in the order of the items
-     * @throws io.queenmq.model.QueenException bad request (nothing stored), overloaded or busy
-     *     (nothing stored), outcome unknown
+     * @throws QueenException bad request (nothing stored), overloaded or busy (nothing stored),
+     *     outcome unknown
      */
     public List<PushResult> push(Caller caller, List<PushItem> items) {
-        throw new UnsupportedOperationException();
+        if (items.isEmpty()) {
+            return List.of();
+        }
+        long deadlineNanos = clock.nanos() + config.deadline().toNanos();
+        PushRequest request = new PushRequest(caller, items, mint, deadlineNanos);
+        resolver.submit(request.batches(), deadlineNanos);
+        await(request, deadlineNanos);
+        QueenException refusal = request.refusal();
+        if (refusal != null) {
+            throw refusal;
+        }
+        List<PushResult> results = request.results();
+        combiner.meters().failed.increment(request.failedCount());
+        return results;
+    }
+
+    /**
+     * At the deadline what no call has carried yet is given up, which is certain; what is in a call
+     * gets a little longer, then it is in doubt.
+     */
+    private void await(PushRequest request, long deadlineNanos) {
+        try {
+            if (request.await(deadlineNanos - clock.nanos())) {
+                return;
+            }
+            QueenException busy =
+                    new QueenException(
+                            Failure.BUSY,
+                            "the partition is held by somebody else for longer than "
+                                    + config.deadline().toSeconds()
+                                    + " s");
+            for (LaneBatch batch : request.batches()) {
+                if (batch.giveUp(busy)) {
+                    combiner.withdraw(batch);
+                }
+            }
+            if (!request.await(config.grace().toNanos())) {
+                throw new QueenException(
+                        Failure.OUTCOME_UNKNOWN,
+                        "no answer from the database in time; the messages may or may not be"
+                                + " stored");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new QueenException(
+                    Failure.OUTCOME_UNKNOWN, "interrupted before the database answered", e);
+        }
     }
 }

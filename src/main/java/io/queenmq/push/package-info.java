@@ -1,3 +1,6 @@
+/**
+ * Storing messages: split by lane, batched across callers, deduplicated, never in doubt for long.
+ */
 @NullMarked
 package io.queenmq.push;
 

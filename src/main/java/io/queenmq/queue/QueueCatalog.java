@@ -39,7 +39,8 @@ public final class QueueCatalog {
         this.queues = new QueueProcedures(database);
         this.lanes = new LaneProcedures(database);
         this.laneCache = new LaneCache(config.laneCacheBytes());
-        this.provisioner = new LaneProvisioner(lanes, laneCache, config.provisionRoomMax(), clock);
+        this.provisioner =
+                new LaneProvisioner(lanes, this::remember, config.provisionRoomMax(), clock);
         this.clock = clock;
     }
 
@@ -126,17 +127,19 @@ public final class QueueCatalog {
     }
 
     /**
-     * The lanes of these distinct names, queues and lanes made where missing; waits while others
-     * are making them.
+     * Asks for the lanes of these distinct names; queues and lanes are made where missing, many
+     * callers' in one call. While an application's open transaction is making one, its request
+     * stays open: the caller waits as long as it likes, then {@link #withdraw}s it.
      *
-     * @throws QueenException {@code BUSY} at the deadline, {@code OVERLOADED}, {@code
-     *     DATABASE_AWAY}
+     * @throws QueenException {@code OVERLOADED}
      */
-    public List<Lane> ensureLanes(List<LaneName> names, long deadlineNanos) {
-        List<Lane> made = provisioner.ensure(names, deadlineNanos);
-        made.forEach(
-                lane -> checkQueueId(lane.name().tenant(), lane.name().queue(), lane.queueId()));
-        return made;
+    public List<LaneRequest> requestLanes(List<LaneName> names, long deadlineNanos) {
+        return provisioner.request(names, deadlineNanos);
+    }
+
+    /** Nobody waits for this lane any more. */
+    public void withdraw(LaneRequest request) {
+        provisioner.withdraw(request);
     }
 
     /** An offset that a lane has certainly reached; -1 when none is known. */

@@ -1,6 +1,7 @@
 package io.queenmq.queue;
 
 import io.queenmq.model.Failure;
+import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
 import java.util.Locale;
 import java.util.regex.Pattern;
@@ -106,7 +107,7 @@ enum QueueOption {
         if (given != Queues.Option.Kind.STRING) {
             throw bad("must be a string, got " + text);
         }
-        Names.checkText(wireName, text, Names.BYTES_MAX);
+        Names.checked(wireName, text, Names.NAME_BYTES_MAX);
         if (this == RETENTION_SINK_HOLD && !SINK_NAME.matcher(text).matches()) {
             throw bad("must match [A-Za-z0-9._-]{0,64}, got " + shown(text));
         }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.queenmq.db.Database;
 import io.queenmq.model.Failure;
+import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
 import java.io.IOException;
 import java.io.StringWriter;
@@ -65,7 +66,7 @@ public final class Queues {
      */
     public Configured configure(
             UUID tenant, String queue, @Nullable Mode mode, Map<String, Option> options) {
-        Names.checkText("queue", queue, Names.BYTES_MAX);
+        Names.checked("queue", queue, Names.NAME_BYTES_MAX);
         String columns = columns(options);
         boolean merge = (mode == null ? defaultMode : mode) == Mode.MERGE;
         Queue configured = procedures.configure(tenant, queue, merge, columns);

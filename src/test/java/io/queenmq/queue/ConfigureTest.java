@@ -274,6 +274,6 @@ class ConfigureTest {
 
     private static long ensure(LaneName name) {
         long deadline = Clock.SYSTEM.nanos() + TimeUnit.SECONDS.toNanos(20);
-        return catalog.ensureLanes(List.of(name), deadline).getFirst().number();
+        return catalog.requestLanes(List.of(name), deadline).getFirst().lane().join().number();
     }
 }

@@ -1,0 +1,240 @@
+package io.queenmq.push;
+
+import io.queenmq.combine.Bundle;
+import io.queenmq.dedup.KeyIndex;
+import io.queenmq.dedup.KeyMemory;
+import io.queenmq.dedup.Range;
+import io.queenmq.model.Ids;
+import io.queenmq.queue.LaneName;
+import io.queenmq.segment.Frame;
+import io.queenmq.segment.FrameWriter;
+import io.queenmq.segment.Segment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One lane-batch on its way to the database: the messages of one or more requests for a lane, under
+ * one flush id. When the answer is lost it is repeated exactly as it is.
+ */
+final class Attempt {
+    private final Bundle<LaneName, LaneBatch> bundle;
+    private final List<LaneBatch> works;
+    private final List<Frame> frames;
+
+    /** Of each frame, which work it is of and where in that. */
+    private final int[] work;
+
+    private final int[] place;
+
+    /** Messages whose key another request brings in this very batch, three numbers each. */
+    private final int[] followers;
+
+    private final List<Segment> segments;
+    private final long flushId;
+    private final long settleAbove;
+    private int epoch;
+    private Range vouched = Range.NOTHING;
+
+    private Attempt(Builder builder, long settleAbove) {
+        this.bundle = builder.bundle;
+        this.works = builder.works;
+        this.frames = builder.frames;
+        this.work = builder.work;
+        this.place = builder.place;
+        this.followers = builder.followers.stream().mapToInt(Integer::intValue).toArray();
+        this.segments = FrameWriter.segments(frames);
+        this.flushId = ThreadLocalRandom.current().nextLong();
+        this.settleAbove = settleAbove;
+    }
+
+    /**
+     * What of the bundle goes into one call: its works up to the first that names another lane
+     * number, or was searched for otherwise. Works whose callers have left drop out.
+     *
+     * @param settleAbove an offset that the lane has certainly reached
+     * @return null when nobody is left
+     */
+    static @Nullable Attempt of(Bundle<LaneName, LaneBatch> bundle, long settleAbove) {
+        Builder builder = new Builder(bundle);
+        return builder.works.isEmpty() ? null : new Attempt(builder, settleAbove);
+    }
+
+    Bundle<LaneName, LaneBatch> bundle() {
+        return bundle;
+    }
+
+    List<LaneBatch> works() {
+        return works;
+    }
+
+    List<Frame> frames() {
+        return frames;
+    }
+
+    List<Segment> segments() {
+        return segments;
+    }
+
+    long number() {
+        return works.getFirst().number();
+    }
+
+    int windowSeconds() {
+        return works.getFirst().windowSeconds();
+    }
+
+    long flushId() {
+        return flushId;
+    }
+
+    long settleAbove() {
+        return settleAbove;
+    }
+
+    Range vouched() {
+        return vouched;
+    }
+
+    int epoch() {
+        return epoch;
+    }
+
+    /** Asks the memory what it can say about these keys, once the server is known. */
+    void vouch(KeyMemory memory) {
+        epoch = memory.epoch();
+        Range searched = works.getFirst().searched();
+        vouched =
+                searched.isNothing() ? memory.vouch(number(), windowSeconds(), segments) : searched;
+    }
+
+    /** Every message is stored, the first at this offset. */
+    void queued(long baseOffset, long createdMillis) {
+        UUID[] ids = new UUID[frames.size()];
+        for (int i = 0; i < ids.length; i++) {
+            Frame frame = frames.get(i);
+            ids[i] =
+                    frame.minted()
+                            ? frame.key().uuid()
+                            : Ids.messageId(createdMillis, number(), baseOffset + i);
+            works.get(work[i]).decide(place[i], LaneBatch.Fate.QUEUED, ids[i]);
+        }
+        for (int f = 0; f < followers.length; f += 3) {
+            decideFollower(f, ids[followers[f + 2]]);
+        }
+    }
+
+    /** These messages are in the lane already. */
+    void duplicates(int[] positions, UUID[] originalIds) {
+        for (int i = 0; i < positions.length; i++) {
+            int at = positions[i];
+            works.get(work[at]).decide(place[at], LaneBatch.Fate.DUPLICATE, originalIds[i]);
+            for (int f = 0; f < followers.length; f += 3) {
+                if (followers[f + 2] == at) {
+                    decideFollower(f, originalIds[i]);
+                }
+            }
+        }
+    }
+
+    private void decideFollower(int f, UUID id) {
+        works.get(followers[f]).decide(followers[f + 1], LaneBatch.Fate.DUPLICATE, id);
+    }
+
+    /** Nothing of it was stored: its callers may give up again. */
+    void unsend() {
+        works.forEach(LaneBatch::unsend);
+    }
+
+    /** Answers the works whose messages all have their fate, and takes them out of the bundle. */
+    void answerDecided() {
+        for (LaneBatch decided : works) {
+            if (decided.open() == 0) {
+                decided.answer();
+            } else {
+                decided.unsend();
+            }
+        }
+        bundle.works().removeIf(LaneBatch::isAnswered);
+    }
+
+    /** Collects works and frames. */
+    private static final class Builder {
+        private final Bundle<LaneName, LaneBatch> bundle;
+        private final List<LaneBatch> works = new ArrayList<>(1);
+        private final List<Integer> followers = new ArrayList<>(0);
+        private List<Frame> frames = List.of();
+        private int[] work = new int[0];
+        private int[] place = new int[0];
+
+        Builder(Bundle<LaneName, LaneBatch> bundle) {
+            this.bundle = bundle;
+            int room = takeWorks();
+            if (room > 0) {
+                takeFrames(room);
+            }
+        }
+
+        /** Returns how many messages have no fate yet. */
+        private int takeWorks() {
+            int room = 0;
+            int i = 0;
+            while (i < bundle.works().size()) {
+                LaneBatch next = bundle.works().get(i);
+                if (!works.isEmpty() && !goesWith(works.getFirst(), next)) {
+                    return room;
+                }
+                if (next.send()) {
+                    works.add(next);
+                    room += next.open();
+                    i++;
+                } else {
+                    bundle.works().remove(i);
+                }
+            }
+            return room;
+        }
+
+        private static boolean goesWith(LaneBatch first, LaneBatch next) {
+            return next.number() == first.number()
+                    && next.windowSeconds() == first.windowSeconds()
+                    && next.searched().equals(first.searched());
+        }
+
+        private void takeFrames(int room) {
+            frames = new ArrayList<>(room);
+            work = new int[room];
+            place = new int[room];
+            boolean mayFollow = works.size() > 1 && works.getFirst().windowSeconds() > 0;
+            KeyIndex seen = mayFollow ? new KeyIndex(room) : null;
+            for (int w = 0; w < works.size(); w++) {
+                LaneBatch batch = works.get(w);
+                for (int i = 0; i < batch.items(); i++) {
+                    if (!batch.isOpen(i)) {
+                        continue;
+                    }
+                    Frame frame = batch.frames().get(i);
+                    int leader =
+                            seen == null
+                                    ? -1
+                                    : seen.put(
+                                            0,
+                                            frame.key().high(),
+                                            frame.key().low(),
+                                            frames.size());
+                    if (leader >= 0) {
+                        followers.add(w);
+                        followers.add(i);
+                        followers.add(leader);
+                    } else {
+                        work[frames.size()] = w;
+                        place[frames.size()] = i;
+                        frames.add(frame);
+                    }
+                }
+            }
+        }
+    }
+}

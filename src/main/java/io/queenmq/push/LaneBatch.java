@@ -1,0 +1,206 @@
+package io.queenmq.push;
+
+import io.queenmq.combine.Work;
+import io.queenmq.dedup.Range;
+import io.queenmq.model.Ids;
+import io.queenmq.model.QueenException;
+import io.queenmq.queue.LaneName;
+import io.queenmq.segment.Frame;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The messages of one request for one lane: stored together or not at all.
+ *
+ * <p>Who may end it is decided by its state alone. A flusher takes it from WAITING to SENT, and
+ * only from WAITING can its caller give up: so "given up" means that certainly nothing was stored.
+ */
+final class LaneBatch implements Work<LaneName> {
+    /** What became of a message. */
+    enum Fate {
+        OPEN,
+        QUEUED,
+        DUPLICATE
+    }
+
+    private enum State {
+        WAITING,
+        SENT,
+        ANSWERED,
+        GIVEN_UP
+    }
+
+    private static final int OVERHEAD_BYTES = 64;
+
+    private final LaneName lane;
+    private final List<Frame> frames;
+    private final int bytes;
+    private final Fate[] fates;
+    private final UUID[] ids;
+    private final CountDownLatch answered;
+    private final long deadlineNanos;
+    private final AtomicReference<State> state = new AtomicReference<>(State.WAITING);
+    private int open;
+
+    /** Number of the lane; another one once the lane turned out to be gone. */
+    private volatile long number;
+
+    private volatile int windowSeconds;
+
+    /** Offsets at which the database was searched for these keys without holding the lane. */
+    private volatile Range searched = Range.NOTHING;
+
+    private volatile @Nullable QueenException refusal;
+
+    LaneBatch(LaneName lane, List<Frame> frames, CountDownLatch answered, long deadlineNanos) {
+        this.lane = lane;
+        this.frames = frames;
+        this.answered = answered;
+        this.deadlineNanos = deadlineNanos;
+        this.open = frames.size();
+        this.fates = new Fate[frames.size()];
+        this.ids = new UUID[frames.size()];
+        long sum = 0;
+        for (int i = 0; i < frames.size(); i++) {
+            fates[i] = Fate.OPEN;
+            ids[i] = Ids.NIL;
+            sum += frames.get(i).payload().length() + OVERHEAD_BYTES;
+        }
+        this.bytes = (int) Math.min(sum, Integer.MAX_VALUE);
+    }
+
+    @Override
+    public LaneName key() {
+        return lane;
+    }
+
+    @Override
+    public Object tenant() {
+        return lane.tenant();
+    }
+
+    @Override
+    public Object queue() {
+        return lane.queue();
+    }
+
+    @Override
+    public int items() {
+        return frames.size();
+    }
+
+    @Override
+    public int bytes() {
+        return bytes;
+    }
+
+    List<Frame> frames() {
+        return frames;
+    }
+
+    long deadlineNanos() {
+        return deadlineNanos;
+    }
+
+    long number() {
+        return number;
+    }
+
+    int windowSeconds() {
+        return windowSeconds;
+    }
+
+    void resolve(long laneNumber, int dedupWindowSeconds) {
+        number = laneNumber;
+        windowSeconds = dedupWindowSeconds;
+        searched = Range.NOTHING;
+    }
+
+    Range searched() {
+        return searched;
+    }
+
+    void searched(Range range) {
+        searched = range;
+    }
+
+    /** Whether the message has no fate yet; asked and decided by whoever holds the lane. */
+    boolean isOpen(int index) {
+        return fates[index] == Fate.OPEN;
+    }
+
+    int open() {
+        return open;
+    }
+
+    void decide(int index, Fate fate, UUID id) {
+        if (fates[index] == Fate.OPEN) {
+            fates[index] = fate;
+            ids[index] = id;
+            open--;
+        }
+    }
+
+    /** A call is about to carry it; false = its caller has given up. */
+    boolean send() {
+        return state.compareAndSet(State.WAITING, State.SENT);
+    }
+
+    /** The call certainly stored nothing of it. */
+    void unsend() {
+        state.compareAndSet(State.SENT, State.WAITING);
+    }
+
+    /** Every message has its fate. */
+    void answer() {
+        end(State.SENT, State.ANSWERED);
+        end(State.WAITING, State.ANSWERED);
+    }
+
+    /** Nothing more will be done for what is still open. */
+    void refuse(QueenException why) {
+        refusal = why;
+        answer();
+    }
+
+    /** The caller waits no longer; false = a call is under way, or it is answered. */
+    boolean giveUp(QueenException why) {
+        if (state.compareAndSet(State.WAITING, State.GIVEN_UP)) {
+            refusal = why;
+            answered.countDown();
+            return true;
+        }
+        return false;
+    }
+
+    boolean isGivenUp() {
+        return state.get() == State.GIVEN_UP;
+    }
+
+    boolean isAnswered() {
+        State now = state.get();
+        return now == State.ANSWERED || now == State.GIVEN_UP;
+    }
+
+    private void end(State from, State to) {
+        if (state.compareAndSet(from, to)) {
+            answered.countDown();
+        }
+    }
+
+    /** Why it was not stored; null = every message has its fate. Read once it is answered. */
+    @Nullable QueenException refusal() {
+        return refusal;
+    }
+
+    Fate fate(int index) {
+        return fates[index];
+    }
+
+    UUID id(int index) {
+        return ids[index];
+    }
+}
