@@ -3,7 +3,7 @@
 
 -- queen_store.ack_batches: commits whole leased batches of many callers.
 -- Called by  AckProcedures
--- Locks      cursors, skip locked: only those that still hold that lease and batch; then groups at a
+-- Locks      cursors, skip locked: only those that still hold that lease and batch; groups at a
 --            group's first ack ever, skip locked
 -- Returns    one row per input: released; noop = acknowledged before; busy = locked by somebody
 --            else, send it alone; lost = not the holder any more, or not that batch
@@ -132,7 +132,7 @@ begin
 end
 $$;
 comment on function queen_store.ack_batches(bigint[], integer[], uuid[], bigint[]) is
-    'Commits whole leased batches of many callers; never waits.';
+    'Commits whole leased batches of many callers; never waits. Locks: cursors, skip locked: only those that still hold that lease and batch; groups at a group''s first ack ever, skip locked.';
 
 -- queen_store.find_offsets: lowest offset at which each key occurs in the ranges of its unit.
 -- Called by  ack_messages
@@ -161,7 +161,8 @@ begin
             from unnest(p_units, p_keys) with ordinality i (unit, key, item)
             left join (
                 select r.unit, o."offset",
-                       substring(s.keys from ((o."offset" - s.base_offset) * 16 + 1)::integer for 16)
+                       substring(
+                           s.keys from ((o."offset" - s.base_offset) * 16 + 1)::integer for 16)
                            as key
                 from unnest(p_range_units, p_partition_ids, p_epochs, p_from, p_to, p_since)
                     r (unit, partition_id, epoch, from_offset, to_offset, since)
@@ -189,19 +190,19 @@ end
 $$;
 comment on function queen_store.find_offsets(
     integer[], bigint[], integer[], bigint[], bigint[], timestamptz[], integer[], bytea[]) is
-    'Lowest offset of each key within ranges of lanes.';
+    'Lowest offset of each key within ranges of lanes. Locks: none.';
 
 -- queen_store.ack_messages: acknowledges single messages by key. A unit is one (lane, group, lease)
 -- of one request, an item one acknowledgement in it. Per unit: the lowest failed, retry or dlq item
 -- is the signal; the cursor moves to the highest completed item below it; the signal then ends the
 -- lease, is charged to the retry budget, or is given up and filed as a dead letter in this commit.
 -- Called by  AckProcedures, queen.ack
--- Locks      cursors ascending (partition_id, group_id), waits with p_wait, else skip locked; then
+-- Locks      cursors ascending (partition_id, group_id), waits with p_wait, else skip locked;
 --            groups at a group's first ack ever, skip locked
--- Returns    one row per item: done, noop (completed before), stale (a failure of what is committed),
---            unresolvable (not in the batch nor in the window), no_leased_batch (a failure without
---            a batch it could end), or for all items of a unit consumer_not_found, invalid_lease,
---            not_owned, busy
+-- Returns    one row per item: done, noop (completed before), stale (a failure of what is
+--            committed), unresolvable (not in the batch nor in the window), no_leased_batch (a
+--            failure without a batch it could end), or for all items of a unit consumer_not_found,
+--            invalid_lease, not_owned, busy
 -- Cost       6 statements for any number of units (again for units that share a cursor); reads the
 --            keys of the leased batches, and of at most 100,000 messages on either side of a cursor
 --            for ids that are not in them
@@ -333,7 +334,8 @@ begin
                            as window_seconds,
                        case when i.turn <> v_turn then null
                             when i.refusal is not null then i.refusal
-                            when q.deleted_at is not null or c.generation is distinct from g.generation
+                            when q.deleted_at is not null
+                                or c.generation is distinct from g.generation
                                 then 'consumer_not_found'
                             when i.leader <> all (coalesce(v_locked, '{}')) then 'busy'
                             when c.prev_lease = i.lease_id then 'repeat'
@@ -579,4 +581,4 @@ end
 $$;
 comment on function queen_store.ack_messages(
     uuid[], bigint[], text[], uuid[], integer[], bytea[], smallint[], text[], boolean) is
-    'Acknowledges messages by key: partial batches, failures, retries, dead letters, acks without a lease.';
+    'Acknowledges messages by key: partial batches, failures, retries, dead letters, acks without a lease. Locks: cursors ascending (partition_id, group_id), waits with p_wait, else skip locked; groups at a group''s first ack ever, skip locked.';

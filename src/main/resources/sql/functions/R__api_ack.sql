@@ -6,7 +6,8 @@
 -- charge; dlq files a dead letter and goes on behind it. With the lease id only its holder's acks
 -- count. All of it commits with the caller's transaction.
 -- Called by  applications, queen.ack of one message
--- Locks      groups: one at its first ack; cursors, ascending (partition, group); waits
+-- Locks      cursors, ascending (partition_id, group_id); waits; groups at a group's first ack
+--            ever, skip locked
 -- Returns    one row per message, in order; success = false says why in error
 -- Raises     QN400 bad_request
 -- Cost       as ack_messages, for up to 10,000 messages
@@ -114,11 +115,11 @@ end
 $$;
 
 comment on function queen.ack(uuid[], text[], text, uuid[], text[], text[], uuid) is
-    'Says what became of delivered messages, within the transaction of the caller.';
+    'Says what became of delivered messages, within the transaction of the caller. Locks: cursors, ascending (partition_id, group_id); waits; groups at a group''s first ack ever, skip locked.';
 
 -- queen.ack: says what became of one delivered message; see the form for many.
 -- Called by  applications
--- Locks      groups: one at its first ack; cursors: one row; waits
+-- Locks      cursors: one row; waits; groups at a group's first ack ever, skip locked
 -- Returns    one row; success = false says why in error
 -- Raises     QN400 bad_request
 -- Cost       as the form for many
@@ -143,4 +144,4 @@ end
 $$;
 
 comment on function queen.ack(uuid, text, text, uuid, text, text, uuid) is
-    'Says what became of one delivered message, within the transaction of the caller.';
+    'Says what became of one delivered message, within the transaction of the caller. Locks: cursors: one row; waits; groups at a group''s first ack ever, skip locked.';

@@ -26,7 +26,7 @@ end
 $$;
 
 comment on function queen_store.require_name(text, text, integer, integer) is
-    'Refuses a name that is missing, too short or too long.';
+    'Refuses a name that is missing, too short or too long. Locks: none.';
 
 -- queen_store.require_number: refuses a number outside its range.
 -- Called by  queen.push, queen.pop, queen.ack, queen.read, queen.message, queen.violations
@@ -50,7 +50,7 @@ end
 $$;
 
 comment on function queen_store.require_number(text, bigint, bigint, bigint) is
-    'Refuses a number that is missing or outside its range.';
+    'Refuses a number that is missing or outside its range. Locks: none.';
 
 -- queen.wake: tells the brokers, at the commit of this transaction, that lanes have work. Brokers
 -- would find it without, by their slow walk over the lanes; "set queen.notify = off" leaves it to
@@ -68,8 +68,8 @@ as $$
 declare
     v_lanes text;
 begin
-    if current_setting('queen.notify', true) = 'off' or coalesce(cardinality(p_partition_ids), 0) = 0
-    then
+    if current_setting('queen.notify', true) = 'off'
+            or coalesce(cardinality(p_partition_ids), 0) = 0 then
         return;
     end if;
     select 'p:' || string_agg(distinct i.partition_id::text, ',') into v_lanes
@@ -84,4 +84,4 @@ end
 $$;
 
 comment on function queen.wake(bigint[], integer[]) is
-    'Tells the brokers, at commit, that lanes have work, unless queen.notify is off.';
+    'Tells the brokers, at commit, that lanes have work, unless queen.notify is off. Locks: none; a notifying commit takes one lock of the database.';

@@ -2,15 +2,15 @@
 
 -- queen.pop: takes the next messages of a consumer group. Without auto-ack they are leased: nobody
 -- else of the group gets the lane until they are acknowledged with queen.ack, or the lease ends and
--- they come again. With auto-ack the cursor moves at once, in the caller's transaction: work done in
--- the same transaction is then done exactly once. Claims last when the transaction commits; until
--- then the lanes taken are passed over by others, so commit soon.
+-- they come again. With auto-ack the cursor moves at once, in the caller's transaction: work done
+-- in the same transaction is then done exactly once. Claims last when the transaction commits;
+-- until then the lanes taken are passed over by others, so commit soon.
 -- Without a group, consumers compete in the group of the queue, which begins at the oldest message.
 -- A named group begins, at its first pop, with what is pushed from then on (new), at the oldest
 -- message (all) or at an instant (p_subscription_from); later pops do not change that.
 -- Called by  applications
--- Locks      advisory on the names of a new queue and group, tried only; groups: a new one; cursors,
---            skip locked
+-- Locks      advisory on the names of a new queue, group and cursor, tried only; queues and groups:
+--            new rows; cursors, skip locked; leases: new rows
 -- Returns    one row per message, lane by lane, offsets ascending; no row = nothing to deliver now
 -- Raises     QN400 bad_request
 -- Cost       some 8 statements per 256 lanes looked at; lanes that others hold are looked at too
@@ -50,7 +50,7 @@ begin
     perform queen_store.require_number('partitions', p_partitions, 0, 10000);
     perform queen_store.require_number(
         'lease seconds', coalesce(p_lease_seconds, 1), 1, 2147483647);
-    if p_subscription_mode is distinct from 'new' and p_subscription_mode is distinct from 'all' then
+    if coalesce(p_subscription_mode, '') not in ('new', 'all') then
         raise exception using errcode = 'QN400', message = 'bad_request',
             detail = format('subscription mode must be new or all, got %s',
                 coalesce(p_subscription_mode, 'null'));
@@ -80,8 +80,10 @@ begin
                    array_agg(l.name order by l.last_write_at, l.partition_id)
                        filter (where l.is_free),
                    count(*)::integer,
-                   (array_agg(l.last_write_at order by l.last_write_at desc, l.partition_id desc))[1],
-                   (array_agg(l.partition_id order by l.last_write_at desc, l.partition_id desc))[1]
+                   (array_agg(l.last_write_at
+                              order by l.last_write_at desc, l.partition_id desc))[1],
+                   (array_agg(l.partition_id
+                              order by l.last_write_at desc, l.partition_id desc))[1]
             into v_lanes, v_names, v_seen, v_after_write, v_after_id
             from (
                 select w.*, w.lease_expires_at is null
@@ -137,4 +139,4 @@ $$;
 
 comment on function queen.pop(
     text, text, integer, text, integer, boolean, integer, text, timestamptz, uuid) is
-    'Takes the next messages of a consumer group, leased or with auto-ack; no row = nothing now.';
+    'Takes the next messages of a consumer group, leased or with auto-ack; no row = nothing now. Locks: advisory on the names of a new queue, group and cursor, tried only; queues and groups: new rows; cursors, skip locked; leases: new rows.';

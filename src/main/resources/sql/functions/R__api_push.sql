@@ -3,7 +3,8 @@
 -- queen_store.provision_lanes: the lanes of one call of the SQL API, made where missing. Unlike the
 -- broker, an application's transaction waits when another one is making the same name.
 -- Called by  queen.push
--- Locks      advisory on the names of missing queues, then of missing lanes, by name; waits
+-- Locks      advisory on the names of missing queues, then of missing lanes, by name, waits; queues
+--            and partitions: new rows
 -- Returns    one row per input, in order
 -- Raises     QN503 busy
 -- Cost       3 statements for each 256 names; 5 more where one is being made
@@ -48,7 +49,7 @@ end
 $$;
 
 comment on function queen_store.provision_lanes(uuid, text[], text[]) is
-    'The lanes of one call of the SQL API, made where missing; waits for another who makes them.';
+    'The lanes of one call of the SQL API, made where missing; waits for another who makes them. Locks: advisory on the names of missing queues, then of missing lanes, by name, waits; queues and partitions: new rows.';
 
 -- queen_store.find_originals: which of these keys their lanes already hold since an instant. Reads
 -- every key of that time, so it is exact without the memory that a broker has.
@@ -87,7 +88,7 @@ $$;
 
 comment on function queen_store.find_originals(
     bigint[], bigint[], timestamptz[], integer[], bytea[]) is
-    'Which of these keys their lanes already hold since an instant, and at what offset.';
+    'Which of these keys their lanes already hold since an instant, and at what offset. Locks: none.';
 
 -- queen.push: stores messages in the caller's transaction: they appear with its commit or not at
 -- all. A transaction id that its lane took within the dedup window is not stored again. Queues and
@@ -96,7 +97,8 @@ comment on function queen_store.find_originals(
 -- the transaction ends: push many messages in one call, for two transactions that push to the same
 -- lanes in several calls may deadlock.
 -- Called by  applications, queen.push of one message
--- Locks      advisory on the names of missing queues and lanes, then partitions, ascending id; waits
+-- Locks      advisory on the names of missing queues and lanes; queues and partitions: new rows;
+--            partitions, ascending id; waits
 -- Returns    one row per message, in order: queued, or duplicate with the id and offset of the
 --            original
 -- Raises     QN400 bad_request, QN409 queue_encrypted, QN503 busy
@@ -302,7 +304,7 @@ end
 $$;
 
 comment on function queen.push(text[], text[], text[], text[], uuid[], uuid) is
-    'Stores messages within the transaction of the caller: one row per message, in order.';
+    'Stores messages within the transaction of the caller: one row per message, in order. Locks: advisory on the names of missing queues and lanes; queues and partitions: new rows; partitions, ascending id; waits.';
 
 -- queen_store.is_json: whether a text is JSON, by the parser of the server.
 -- Called by  require_messages
@@ -322,7 +324,7 @@ exception when invalid_text_representation or statement_too_complex then
 end
 $$;
 
-comment on function queen_store.is_json(text) is 'Whether a text is JSON.';
+comment on function queen_store.is_json(text) is 'Whether a text is JSON. Locks: none.';
 
 -- queen_store.require_messages: refuses a call of queen.push with a message it cannot store.
 -- Called by  queen.push
@@ -371,11 +373,12 @@ end
 $$;
 
 comment on function queen_store.require_messages(text[], text[], text[], text[], uuid[]) is
-    'Refuses messages that queen.push cannot store.';
+    'Refuses messages that queen.push cannot store. Locks: none.';
 
 -- queen.push: stores one message in the caller's transaction; see the form for many.
 -- Called by  applications
--- Locks      advisory on the names of a missing queue and lane, then partitions: one row; waits
+-- Locks      advisory on the names of a missing queue and lane; queues and partitions: new rows;
+--            partitions: one row; waits
 -- Returns    one row: queued, or duplicate with the id and offset of the original
 -- Raises     QN400 bad_request, QN409 queue_encrypted, QN503 busy
 -- Cost       as the form for many
@@ -399,4 +402,4 @@ end
 $$;
 
 comment on function queen.push(text, text, text, text, uuid, uuid) is
-    'Stores one message within the transaction of the caller.';
+    'Stores one message within the transaction of the caller. Locks: advisory on the names of a missing queue and lane; queues and partitions: new rows; partitions: one row; waits.';

@@ -29,7 +29,7 @@ end
 $$;
 
 comment on function queen_store.require_lane(uuid, text, text) is
-    'Number and bounds of the lane that a reader names; refuses an unknown one.';
+    'Number and bounds of the lane that a reader names; refuses an unknown one. Locks: none.';
 
 -- queen.read: messages of one partition from an offset on, consumed or not, changing nothing. A
 -- payload is null where it has expired or is no JSON text; payload_bytes are the bytes as stored.
@@ -83,13 +83,13 @@ end
 $$;
 
 comment on function queen.read(text, text, bigint, integer, uuid) is
-    'Messages of one partition from an offset on, without consuming them.';
+    'Messages of one partition from an offset on, without consuming them. Locks: none.';
 
 -- queen.message: the newest message of a partition with that transaction id. There is no index over
 -- transaction ids, so it reads the keys newest first: at most 100,000 segments or 64 MiB of keys
--- (4 million messages). searched_from says how far it came: every offset from there on has been looked
--- at. Not found with searched_from above the log start: ask again with p_before_offset = that.
--- Found: asking again that way finds an earlier one of the same id.
+-- (4 million messages). searched_from says how far it came: every offset from there on has been
+-- looked at. Not found with searched_from above the log start: ask again with p_before_offset =
+-- that. Found: asking again that way finds an earlier one of the same id.
 -- Called by  applications, people
 -- Locks      none
 -- Returns    one row; found = false has only searched_from
@@ -165,4 +165,4 @@ end
 $$;
 
 comment on function queen.message(text, text, text, bigint, uuid) is
-    'The newest message of a partition with that transaction id, searched within a bound.';
+    'The newest message of a partition with that transaction id, searched within a bound. Locks: none.';

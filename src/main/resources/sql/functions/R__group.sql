@@ -1,7 +1,7 @@
 -- Groups: registration, and where a lane begins for a group that has no cursor in it yet.
 
--- queen_store.oldest_writer: earliest start of a transaction that may hold messages nobody sees yet.
--- An append locks the lane's row before it stamps created_at, so whoever has stamped but not
+-- queen_store.oldest_writer: earliest start of a transaction that may hold messages nobody sees
+-- yet. An append locks the lane's row before it stamps created_at, so whoever has stamped but not
 -- committed is found here by its lock on the table.
 -- Called by  safe_instant, ReadyProcedures
 -- Locks      none
@@ -34,7 +34,7 @@ begin
 end
 $$;
 comment on function queen_store.oldest_writer() is
-    'Earliest start of a transaction that holds a row lock on lanes, so may have stamped messages it has not committed; null = none.';
+    'Earliest start of a transaction that holds a row lock on lanes, so may have stamped messages it has not committed; null = none. Locks: none.';
 
 -- queen_store.safe_instant: the instant that start rule "new" means when it is registered now. A
 -- message acknowledged later than this call is never skipped by it, unless its transaction had
@@ -56,13 +56,13 @@ begin
 end
 $$;
 comment on function queen_store.safe_instant() is
-    'Instant that start rule "new" means now: no message acknowledged later is skipped.';
+    'Instant that start rule "new" means now: no message acknowledged later is skipped. Locks: none.';
 
 -- queen_store.register_group: makes the group's row and stores where it begins, once. The stored
 -- rule wins over the one of this call, but for a row that was made without one.
 -- Called by  GroupProcedures, queen.pop
 -- Locks      advisory on the name of a new queue and of a new or unregistered group, tried only;
---            groups: one row, skip locked
+--            queues: a new row; groups: one row, skip locked
 -- Returns    one row: ready with what is stored; busy when another transaction is at it;
 --            unknown_queue. p_rule null only makes the row
 -- Cost       1 statement for a known group; 4 for a new one
@@ -140,14 +140,15 @@ begin
 end
 $$;
 comment on function queen_store.register_group(uuid, text, text, text, timestamptz, boolean) is
-    'Makes a consumer group and stores, once, where it begins; never waits.';
+    'Makes a consumer group and stores, once, where it begins; never waits. Locks: advisory on the name of a new queue and of a new or unregistered group, tried only; queues: a new row; groups: one row, skip locked.';
 
 -- queen_store.start_committed: last offset that counts as consumed in a lane where the group has no
 -- cursor. For an instant that is the last message created before it, found by bisection.
 -- Called by  effective_cursor, lanes_with_work, claim_first
 -- Locks      none
 -- Returns    log_start - 1 to last_offset; null without a rule
--- Cost       0 statements for "all" and for lanes quiet since the instant; else 2 to some 30 index probes
+-- Cost       0 statements for "all" and for lanes quiet since the instant; else 2 to some 30 index
+--            probes
 create or replace function queen_store.start_committed(
     p_partition_id bigint, p_log_start bigint, p_last_offset bigint, p_last_write_at timestamptz,
     p_rule text, p_at timestamptz)
@@ -207,7 +208,7 @@ begin
 end
 $$;
 comment on function queen_store.start_committed(bigint, bigint, bigint, timestamptz, text, timestamptz) is
-    'Where a group without a cursor begins in a lane: the last offset that counts as consumed.';
+    'Where a group without a cursor begins in a lane: the last offset that counts as consumed. Locks: none.';
 
 -- queen_store.effective_cursor: where a group stands in a lane, cursor row or not.
 -- Called by  views, queen_store.violations
@@ -236,7 +237,7 @@ begin
 end
 $$;
 comment on function queen_store.effective_cursor(bigint, integer) is
-    'Last offset that counts as consumed by a group in a lane, whether it has a cursor row there or not.';
+    'Last offset that counts as consumed by a group in a lane, whether it has a cursor row there or not. Locks: none.';
 
 -- queen_store.mark_consumed: stamps the first acknowledgement a group ever made.
 -- Called by  claim_auto, claim_first, ack_batches, ack_messages
@@ -278,4 +279,4 @@ begin
 end
 $$;
 comment on function queen_store.mark_consumed(integer[]) is
-    'Stamps the first acknowledgement of groups; never waits.';
+    'Stamps the first acknowledgement of groups; never waits. Locks: groups, skip locked (whoever holds the row stamps it, or the next call does), and only those not stamped yet.';

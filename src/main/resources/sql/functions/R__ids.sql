@@ -13,7 +13,7 @@ language sql immutable parallel safe
 return ('00000000-0000-8000-8000-' || lpad(to_hex(p_number), 12, '0'))::uuid;
 
 comment on function queen_store.partition_uuid(bigint) is
-    'partitionId of a lane: a UUIDv8 whose low bits are its number.';
+    'partitionId of a lane: a UUIDv8 whose low bits are its number. Locks: none.';
 
 -- queen_store.partition_number: the lane a partitionId names.
 -- Called by  views, queen API functions
@@ -31,7 +31,7 @@ return case
 end;
 
 comment on function queen_store.partition_number(uuid) is
-    'Number of the lane that a partitionId names; null where the id has not that form.';
+    'Number of the lane that a partitionId names; null where the id has not that form. Locks: none.';
 
 -- queen_store.key_of: the identity of a transactionId, 16 bytes.
 -- Called by  queen API functions, ack
@@ -53,7 +53,7 @@ return case
 end;
 
 comment on function queen_store.key_of(text) is
-    'Identity of a transactionId: what deduplication and acks compare.';
+    'Identity of a transactionId: what deduplication and acks compare. Locks: none.';
 
 -- queen_store.message_id: the computed id of a message whose transactionId the client gave.
 -- Called by  queen API functions
@@ -68,8 +68,8 @@ language sql immutable parallel safe
 return encode(
     -- The difference of two instants, since extract from one depends on settings.
     int8send(
-        (floor(extract(epoch from p_created_at - timestamptz '1970-01-01 00:00:00+00') * 1000)::bigint
-            << 16)
+        (floor(extract(epoch from p_created_at - timestamptz '1970-01-01 00:00:00+00')
+            * 1000)::bigint << 16)
         | 28672
         | (p_partition_id >> 24))
     || int8send(
@@ -79,7 +79,7 @@ return encode(
     'hex')::uuid;
 
 comment on function queen_store.message_id(timestamptz, bigint, bigint) is
-    'Id of a message that neither promised nor minted one: time, lane and offset as a UUIDv7.';
+    'Id of a message that neither promised nor minted one: time, lane and offset as a UUIDv7. Locks: none.';
 
 -- queen_store.lease_uuid: a minted lease id with the number of the one lane it covers.
 -- Called by  claim
@@ -106,7 +106,7 @@ return encode(
     'hex')::uuid;
 
 comment on function queen_store.lease_uuid(uuid, bigint) is
-    'Lease id that carries the number of its lane, made of a minted UUIDv7.';
+    'Lease id that carries the number of its lane, made of a minted UUIDv7. Locks: none.';
 
 -- queen_store.lease_number: the lane that a lease id carries.
 -- Called by  ack, extend_lease
@@ -125,7 +125,7 @@ return case
 end;
 
 comment on function queen_store.lease_number(uuid) is
-    'Number of the lane a lease id carries; 0 = several, null = no lease id.';
+    'Number of the lane a lease id carries; 0 = several, null = no lease id. Locks: none.';
 
 -- queen_store.mint_uuid: a new UUIDv7.
 -- Called by  encode_frames, queen API functions
@@ -150,4 +150,4 @@ return encode(
     'hex')::uuid;
 
 comment on function queen_store.mint_uuid() is
-    'A new UUIDv7: transactionId, key and id of a message that came without one.';
+    'A new UUIDv7: transactionId, key and id of a message that came without one. Locks: none.';

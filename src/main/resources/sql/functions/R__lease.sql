@@ -2,7 +2,7 @@
 
 -- queen_store.extend_lease: prolongs every live lease of one pop; never shortens or revives one.
 -- Called by  AckProcedures
--- Locks      cursors ascending (partition_id, group_id), then the leases row; waits
+-- Locks      cursors ascending (partition_id, group_id), then leases: one row; waits
 -- Returns    one row per prolonged lane; none = unknown, expired, released or another tenant's
 -- Cost       4 statements, primary keys only: a lease id carries its lane's number, or 0 and has a
 --            row in leases
@@ -83,4 +83,4 @@ begin
 end
 $$;
 comment on function queen_store.extend_lease(uuid, uuid, integer) is
-    'Prolongs every live lease of one pop; never shortens or revives one.';
+    'Prolongs every live lease of one pop; never shortens or revives one. Locks: cursors ascending (partition_id, group_id), then leases: one row; waits.';

@@ -1,11 +1,12 @@
--- Pops: claims of many callers in one call. A claim never waits: a cursor locked by somebody else is
--- a verdict. Only claim decides; what a caller believed about lanes before is a hint.
+-- Pops: claims of many callers in one call. A claim never waits: a cursor locked by somebody else
+-- is a verdict. Only claim decides; what a caller believed about lanes before is a hint.
 
 -- queen_store.claim: takes messages for several jobs (one job = one pop) from candidate lanes, in
 -- the order given: lane by lane, until the job's budget or its number of lanes is used up. A job
 -- with a lease id gets a lease, one without has its messages committed at once.
 -- Called by  claim_leased, claim_first, claim_auto
--- Locks      cursors, skip locked: only those with messages to take and no live lease
+-- Locks      cursors, skip locked: only those with messages to take and no live lease; leases: new
+--            rows
 -- Returns    one row per candidate, candidates in any order; for those served one row per segment,
 --            offsets ascending
 -- Cost       3 statements whatever the number of candidates, primary keys only; segments are read
@@ -169,7 +170,8 @@ begin
                    sum(case when s.visible then s.available end) over walk
                        - s.available as messages_before,
                    count(*) filter (where s.visible and s.is_first) over walk as lanes_so_far,
-                   sum(case when s.visible then octet_length(s.frames) end) over walk as bytes_so_far
+                   sum(case when s.visible then octet_length(s.frames) end) over walk
+                       as bytes_so_far
             from slice s
             window walk as (
                 partition by s.job order by s.ordinal, s.base_offset rows unbounded preceding)
@@ -239,7 +241,8 @@ begin
             group by o.full_lease_id
         )
         select o.ordinal,
-               case when o.take > 0 then case when o.lease_id is null then 'served' else 'leased' end
+               case when o.take > 0
+                        then case when o.lease_id is null then 'served' else 'leased' end
                     when o.refusal is not null then o.refusal
                     when o.lane_visible or (not o.readable and o.committed < o.last_offset)
                         then 'spare'
@@ -276,7 +279,8 @@ begin
                     then c.lease_expires_at end,
                null::timestamptz, null::integer, null::bigint, p.last_offset, null::bigint,
                null::integer, null::integer, null::timestamptz, null::bytea, null::bytea
-        from unnest(p_partition_ids, p_group_ids) with ordinality i (partition_id, group_id, ordinal)
+        from unnest(p_partition_ids, p_group_ids) with ordinality
+            i (partition_id, group_id, ordinal)
         left join lateral (
             select p.queue_id, p.last_offset
             from queen_store.partitions p
@@ -304,13 +308,13 @@ end
 $$;
 comment on function queen_store.claim(
     uuid[], integer[], integer[], integer[], boolean[], integer, integer[], bigint[], integer[]) is
-    'Takes messages for several pops from candidate lanes; the body of claim_leased, claim_first and claim_auto.';
+    'Takes messages for several pops from candidate lanes; the body of claim_leased, claim_first and claim_auto. Locks: cursors, skip locked: only those with messages to take and no live lease; leases: new rows.';
 
 -- queen_store.claim_leased: the claim of pops with a lease, for lanes where the group has a cursor.
 -- Its commit is not flushed: a lease lost in a crash of the server only redelivers. The setting
 -- holds for the whole transaction, so nothing but the broker, in autocommit, may call this.
 -- Called by  PopProcedures
--- Locks      those of claim
+-- Locks      cursors, skip locked; leases: new rows
 -- Returns    per candidate leased, empty, held, busy, no_cursor, unknown_partition or spare (budget
 --            or lane limit used up); empty with visible_at = hidden by delayedProcessing until then
 -- Cost       claim
@@ -338,12 +342,13 @@ end
 $$;
 comment on function queen_store.claim_leased(
     uuid[], integer[], integer[], integer[], boolean[], integer, integer[], bigint[], integer[]) is
-    'Leases messages for several pops; commits without a flush, so for brokers in autocommit only.';
+    'Leases messages for several pops; commits without a flush, so for brokers in autocommit only. Locks: cursors, skip locked; leases: new rows.';
 
 -- queen_store.claim_auto: the claim of pops without a lease. What it returns is committed, and
 -- nothing else: a job takes at most p_max_bytes of frames, or one segment if that is larger.
 -- Called by  PopProcedures
--- Locks      those of claim, then groups at a group's first message ever, skip locked
+-- Locks      cursors, skip locked; groups at a group's first message ever, skip locked; leases:
+--            none
 -- Returns    as claim_leased, but served for leased
 -- Cost       claim, and 1 statement over the groups
 create or replace function queen_store.claim_auto(
@@ -376,15 +381,15 @@ end
 $$;
 comment on function queen_store.claim_auto(
     integer[], integer[], integer, integer[], bigint[], integer[]) is
-    'Takes messages for several pops and commits the cursors at once.';
+    'Takes messages for several pops and commits the cursors at once. Locks: cursors, skip locked; groups at a group''s first message ever, skip locked; leases: none.';
 
 -- queen_store.claim_first: the claim for lanes where the group may have no cursor yet: places it by
 -- the group's rule, or by the candidate's where the group has none ("new" = from now on). A lane
 -- of a registered group with nothing to deliver gets no row. The commit is flushed: a lost place
 -- would be taken later, past messages.
 -- Called by  PopProcedures, queen.pop
--- Locks      advisory on (lane, group), tried only; cursors of an older generation, skip locked;
---            those of claim; then groups at a group's first message ever, skip locked
+-- Locks      advisory on (lane, group), tried only; cursors, skip locked; leases: new rows; groups
+--            at a group's first message ever, skip locked
 -- Returns    as claim_leased; a job without lease id is served at once
 -- Cost       claim and 3 statements, and start_committed per new cursor
 create or replace function queen_store.claim_first(
@@ -522,14 +527,15 @@ $$;
 comment on function queen_store.claim_first(
     uuid[], integer[], integer[], integer[], boolean[], integer, integer[], bigint[], integer[],
     text[], timestamptz[]) is
-    'Places missing cursors, then takes messages for several pops.';
+    'Places missing cursors, then takes messages for several pops. Locks: advisory on (lane, group), tried only; cursors, skip locked; leases: new rows; groups at a group''s first message ever, skip locked.';
 
 -- queen_store.read_segments: segments whose frames a claim left out, by their first offset.
 -- Called by  PopProcedures
 -- Locks      none: segments never change
 -- Returns    one row per input that is still retained, with its ordinal
 -- Cost       1 statement, one index probe per input
-create or replace function queen_store.read_segments(p_partition_ids bigint[], p_base_offsets bigint[])
+create or replace function queen_store.read_segments(
+    p_partition_ids bigint[], p_base_offsets bigint[])
 returns table (
     ordinal integer, base_offset bigint, end_offset bigint, created_at timestamptz, keys bytea,
     frames bytea)
@@ -543,7 +549,8 @@ as $$
 begin
     return query
     select i.ordinal::integer, s.base_offset, s.end_offset, s.created_at, s.keys, s.frames
-    from unnest(p_partition_ids, p_base_offsets) with ordinality i (partition_id, base_offset, ordinal)
+    from unnest(p_partition_ids, p_base_offsets) with ordinality
+        i (partition_id, base_offset, ordinal)
     cross join lateral (
         select s.base_offset, s.end_offset, s.created_at, s.keys, s.frames
         from queen_store.segments s
@@ -553,7 +560,7 @@ begin
 end
 $$;
 comment on function queen_store.read_segments(bigint[], bigint[]) is
-    'Segments by lane and first offset.';
+    'Segments by lane and first offset. Locks: none: segments never change.';
 
 -- queen_store.release_lease: gives a claim back as if it had never been: the client was gone.
 -- Called by  PopProcedures
@@ -595,4 +602,4 @@ begin
 end
 $$;
 comment on function queen_store.release_lease(uuid, bigint[], integer[]) is
-    'Gives leased lanes back at once without counting the delivery.';
+    'Gives leased lanes back at once without counting the delivery. Locks: cursors, skip locked; one that is locked keeps its lease until it expires.';

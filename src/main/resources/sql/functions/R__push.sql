@@ -4,11 +4,12 @@
 -- queen_store.append: stores lane-batches, each whole or not at all.
 -- Every lane is locked first, in key order, and everything that is decided is read after that.
 -- Called by  PushProcedures.append, append_waiting, queen.push
--- Locks      partitions, ascending id; skips what is held, or waits with p_wait. In a REPEATABLE READ
---            or SERIALIZABLE transaction also epochs, for share
+-- Locks      partitions, ascending id; skips what is held, or waits with p_wait. In a REPEATABLE
+--            READ or SERIALIZABLE transaction also epochs, for share
 -- Returns    one row per lane-batch, in any order:
 --            queued             stored at base_offset, or found stored there by its flush_id
---            duplicate          not stored: the keys at duplicate_positions (from 0, in the batch) are
+--            duplicate          not stored: the keys at duplicate_positions (from 0, in the batch)
+--            are
 --                               in the lane, at duplicate_offsets, under duplicate_ids (nil = gone)
 --            cold               not stored: looking for duplicates would have read too much; come
 --                               again vouching for a larger range (read_keys)
@@ -90,7 +91,7 @@ begin
         or array_position(p_frames, null) is not null
     then
         raise exception using errcode = 'QN400', message = 'bad_request',
-            detail = 'every lane needs a flush id and segments of 1 to 1000 messages with a key each';
+            detail = 'every lane needs a flush id and segments of 1 to 1000 messages, a key each';
     end if;
 
     if p_wait then
@@ -201,7 +202,8 @@ begin
         for ordinal, verdict, duplicate_positions, duplicate_offsets, duplicate_ids in
             select d.ordinal, d.verdict, d.positions, d.offsets, d.ids
             from queen_store.find_duplicates(
-                p_partition_ids, v_bases, v_from, v_to, v_since, p_segment_lanes, v_befores, p_keys) d
+                p_partition_ids, v_bases, v_from, v_to, v_since, p_segment_lanes, v_befores,
+                p_keys) d
         loop
             queue_id := v_queue_ids[ordinal];
             last_offset := v_bases[ordinal] - 1;
@@ -212,8 +214,8 @@ begin
 
     if 'queued' = any (v_verdicts) then
         if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
-            -- Such a transaction reads an old epochs row; the lock turns that into 40001, or else it
-            -- would write into an epoch that is sealed.
+            -- Such a transaction reads an old epochs row; the lock turns that into 40001, or else
+            -- it would write into an epoch that is sealed.
             perform 1 from queen_store.epochs e where e.state = 'open' for share;
         end if;
         -- The epoch is read after the lanes were locked, so that epochs ascend with offsets. Set
@@ -262,12 +264,13 @@ end
 $$;
 
 comment on function queen_store.append(
-    bigint[], bigint[], bigint[], bigint[], bigint[], integer[], integer[], bytea[], bytea[], boolean) is
-    'Stores lane-batches: locks, settles, looks for duplicates, hands out offsets, inserts.';
+    bigint[], bigint[], bigint[], bigint[], bigint[], integer[], integer[], bytea[], bytea[],
+    boolean) is
+    'Stores lane-batches: locks, settles, looks for duplicates, hands out offsets, inserts. Locks: partitions, ascending id; skips what is held, or waits with p_wait. In a REPEATABLE READ or SERIALIZABLE transaction also epochs, for share.';
 
 -- queen_store.append_waiting: append for lanes that were held too often, with a bound on the wait.
 -- Called by  PushProcedures.appendWaiting
--- Locks      as append with p_wait
+-- Locks      partitions: one row, waits up to p_lock_timeout_ms; epochs as append
 -- Returns    as append; busy for every lane when the wait was over
 -- Raises     as append
 -- Cost       as append and one subtransaction
@@ -306,8 +309,9 @@ end
 $$;
 
 comment on function queen_store.append_waiting(
-    bigint[], bigint[], bigint[], bigint[], bigint[], integer[], integer[], bytea[], bytea[], integer) is
-    'append that waits for held lanes, but no longer than p_lock_timeout_ms per lane.';
+    bigint[], bigint[], bigint[], bigint[], bigint[], integer[], integer[], bytea[], bytea[],
+    integer) is
+    'append that waits for held lanes, but no longer than p_lock_timeout_ms per lane. Locks: partitions: one row, waits up to p_lock_timeout_ms; epochs as append.';
 
 -- queen_store.find_duplicates: which keys of lane-batches are in their lanes already.
 -- Reads the segments within the dedup window that nobody vouched for: those below and those above
@@ -315,7 +319,8 @@ comment on function queen_store.append_waiting(
 -- Called by  append, under the lane locks
 -- Locks      none
 -- Returns    a row per lane-batch with duplicates, or cold: over 1,000 segments or 100,000 keys to
---            read in this lane, or in the lanes of the call up to it; an original is the lowest offset
+--            read in this lane, or in the lanes of the call up to it; an original is the lowest
+--            offset
 -- Raises     nothing
 -- Cost       2 statements, 1 more with duplicates; primary keys, then a hash join of keys with keys
 create or replace function queen_store.find_duplicates(
@@ -437,9 +442,11 @@ begin
     from (
         select distinct on (w.lane, w.position) w.lane, w.position, s.base_offset, s.offset
         from (
-            select k.lane, k.before + k.i as position, substring(k.keys from k.i * 16 + 1 for 16) as key
+            select k.lane, k.before + k.i as position,
+                   substring(k.keys from k.i * 16 + 1 for 16) as key
             from (
-                select g.lane, g.before, g.keys, generate_series(0, octet_length(g.keys) / 16 - 1) as i
+                select g.lane, g.before, g.keys,
+                       generate_series(0, octet_length(g.keys) / 16 - 1) as i
                 from (
                     select unnest(p_segment_lanes) as lane, unnest(p_befores) as before,
                         unnest(p_keys) as keys
@@ -503,7 +510,7 @@ $$;
 
 comment on function queen_store.find_duplicates(
     bigint[], bigint[], bigint[], bigint[], timestamptz[], integer[], bigint[], bytea[]) is
-    'Which keys of lane-batches are in their lanes within the dedup window; called under the lane locks.';
+    'Which keys of lane-batches are in their lanes within the dedup window; called under the lane locks. Locks: none.';
 
 -- queen_store.read_keys: a page of a lane's keys, to remember them outside of the lane lock.
 -- Called by  DedupProcedures.readKeys
@@ -540,4 +547,4 @@ end
 $$;
 
 comment on function queen_store.read_keys(bigint, bigint, bigint, timestamptz, integer) is
-    'A page of keys of a lane, newest first, to vouch for duplicates without the lane lock.';
+    'A page of keys of a lane, newest first, to vouch for duplicates without the lane lock. Locks: none.';

@@ -13,7 +13,7 @@ language sql immutable parallel safe
 return hashtextextended(p_kind || ' ' || p_owner || ' ' || p_name, 0);
 
 comment on function queen_store.lock_key(text, text, text) is
-    'Number of the advisory lock that guards the insert of one name.';
+    'Number of the advisory lock that guards the insert of one name. Locks: none.';
 
 -- queen_store.find_queue: the live queue of that name with its options.
 -- Called by  QueueProcedures, queen.push, queen.pop
@@ -47,7 +47,7 @@ end
 $$;
 
 comment on function queen_store.find_queue(uuid, text) is
-    'The live queue of that name with its options; no row if there is none.';
+    'The live queue of that name with its options; no row if there is none. Locks: none.';
 
 -- queen_store.configure_queue: creates a queue or changes its options. An option that is absent
 -- keeps its value when merging and goes back to its default when replacing; JSON null is the
@@ -151,12 +151,12 @@ end
 $$;
 
 comment on function queen_store.configure_queue(uuid, text, boolean, jsonb) is
-    'Creates a queue or changes its options; absent ones are kept (merge) or reset (replace).';
+    'Creates a queue or changes its options; absent ones are kept (merge) or reset (replace). Locks: advisory on the name when the queue is new, then queues: one row; waits.';
 
 -- queen_store.ensure_queue: the queue of that name, made with defaults if there is none; its labels
 -- come from the dotted name.
 -- Called by  register_group
--- Locks      advisory on the name when the queue is new, tried only
+-- Locks      advisory on the name when the queue is new, tried only; queues: the new row
 -- Returns    one row: ready with the id, or busy when another transaction is creating it
 -- Cost       1 statement, one index probe; 2 when it is new
 create or replace function queen_store.ensure_queue(p_tenant_id uuid, p_queue text)
@@ -190,7 +190,7 @@ end
 $$;
 
 comment on function queen_store.ensure_queue(uuid, text) is
-    'The queue of that name, made with defaults if there is none; busy while another makes it.';
+    'The queue of that name, made with defaults if there is none; busy while another makes it. Locks: advisory on the name when the queue is new, tried only; queues: the new row.';
 
 -- queen_store.delete_queue: ends a queue and frees its name. Its lanes, messages, cursors and dead
 -- letters stay as rows that nothing shows and no call reaches; clean-up removes them in steps.
@@ -212,7 +212,7 @@ end
 $$;
 
 comment on function queen_store.delete_queue(uuid, text) is
-    'Ends a queue and frees its name; what it held is removed behind the call.';
+    'Ends a queue and frees its name; what it held is removed behind the call. Locks: queues: one row; waits.';
 
 -- queen_store.queues_with_labels: the live queues a discovery pop may serve from.
 -- Called by  QueueProcedures.withLabels
@@ -239,12 +239,13 @@ end
 $$;
 
 comment on function queen_store.queues_with_labels(uuid, text, text) is
-    'Live queues of a tenant with these labels; an empty label is not asked for.';
+    'Live queues of a tenant with these labels; an empty label is not asked for. Locks: none.';
 
 -- queen_store.ensure_lanes: the lanes of those names, queues and lanes made where missing. Never
 -- waits, and does not touch the row of a queue that exists.
 -- Called by  LaneProcedures.ensure, queen.push
--- Locks      advisory on the names of missing queues, then of missing lanes, tried only, by name
+-- Locks      advisory on the names of missing queues and lanes, tried only, by name; queues and
+--            partitions: new rows
 -- Returns    one row per input; busy when another transaction is creating the queue or the lane
 -- Cost       3 statements for up to 256 names, index probes only
 create or replace function queen_store.ensure_lanes(
@@ -310,7 +311,7 @@ end
 $$;
 
 comment on function queen_store.ensure_lanes(uuid[], text[], text[]) is
-    'Lanes by name, queues and lanes made where missing; busy while another makes one.';
+    'Lanes by name, queues and lanes made where missing; busy while another makes one. Locks: advisory on the names of missing queues and lanes, tried only, by name; queues and partitions: new rows.';
 
 -- queen_store.lock_lane_names: waits until nobody else is creating one of these queues or lanes, so
 -- that the next ensure_lanes of this transaction finds or makes them. A statement that waits for
@@ -349,7 +350,7 @@ end
 $$;
 
 comment on function queen_store.lock_lane_names(uuid, text[], text[]) is
-    'Waits until nobody else is creating one of these queues or lanes.';
+    'Waits until nobody else is creating one of these queues or lanes. Locks: advisory on the names of missing queues, then of missing lanes, by name; waits.';
 
 -- queen_store.find_lanes: the lanes of those names, as far as they exist.
 -- Called by  LaneProcedures.find
@@ -381,4 +382,4 @@ end
 $$;
 
 comment on function queen_store.find_lanes(uuid[], text[], text[]) is
-    'Lanes by name, as far as they exist.';
+    'Lanes by name, as far as they exist. Locks: none.';

@@ -1,4 +1,5 @@
--- Lanes that have work for a group: what fills the ready lanes of a broker again when hints were lost.
+-- Lanes that have work for a group: what fills the ready lanes of a broker again when hints were
+-- lost.
 
 -- queen_store.lanes_with_work: lanes of a queue with messages beyond the group's effective cursor,
 -- oldest write first, leased ones included. The next page begins after the last row of this one;
@@ -36,7 +37,8 @@ begin
         select p.id, p.name, p.last_write_at, p.last_offset, p.log_start
         from queen_store.partitions p
         where p.queue_id = p_queue_id
-          and (p.last_write_at, p.id) > (coalesce(p_after_write, '-infinity'), coalesce(p_after_id, 0))
+          and (p.last_write_at, p.id)
+              > (coalesce(p_after_write, '-infinity'), coalesce(p_after_id, 0))
           and p.last_write_at >= coalesce(p_since, '-infinity')
           and p.last_offset >= p.log_start
         order by p.last_write_at, p.id
@@ -55,4 +57,4 @@ begin
 end
 $$;
 comment on function queen_store.lanes_with_work(integer, integer, timestamptz, timestamptz, bigint, integer) is
-    'Lanes of a queue with messages a group has not consumed, paged by time of last write.';
+    'Lanes of a queue with messages a group has not consumed, paged by time of last write. Locks: none.';

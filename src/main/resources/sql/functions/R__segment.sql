@@ -2,7 +2,8 @@
 -- broker has the same codec in the room segment.
 --
 -- keys    16 bytes per message.
--- frames  a directory of 4-byte big-endian end offsets, counted from its own end, then the messages:
+-- frames  a directory of 4-byte big-endian end offsets, counted from its own end, then the
+-- messages:
 --         1 byte of flags, 16 bytes of promised id (flag 8), length and UTF-8 of the transactionId
 --         (1), 16 bytes of trace id (2), length and UTF-8 of the producer (4), the payload. Lengths
 --         have 2 bytes. Flag 16: the id is the key; 32: the payload is an encryption envelope;
@@ -27,7 +28,7 @@ end
 $$;
 
 comment on function queen_store.utf8_text(bytea) is
-    'Bytes as text; null where they are not valid UTF-8.';
+    'Bytes as text; null where they are not valid UTF-8. Locks: none.';
 
 -- queen_store.payload_text: the payload of a message for human eyes.
 -- Called by  views, queen API functions
@@ -49,7 +50,7 @@ end
 $$;
 
 comment on function queen_store.payload_text(smallint, bytea) is
-    'Payload as text; null where it is encrypted, not JSON text or not valid UTF-8.';
+    'Payload as text; null where it is encrypted, not JSON text or not valid UTF-8. Locks: none.';
 
 -- queen_store.frame_end: an entry of the directory of a segment.
 -- Called by  decode_segment, message_at, stored_id
@@ -66,7 +67,7 @@ return (get_byte(p_frames, 4 * p_index)::bigint << 24)
     | get_byte(p_frames, 4 * p_index + 3);
 
 comment on function queen_store.frame_end(bytea, integer) is
-    'Entry of the directory of a segment: where a message ends.';
+    'Entry of the directory of a segment: where a message ends. Locks: none.';
 
 -- queen_store.decode_segment: the messages of a segment.
 -- Called by  message_at, claims, ack, views, queen API functions
@@ -169,7 +170,7 @@ end
 $$;
 
 comment on function queen_store.decode_segment(bigint, bigint, timestamptz, bytea, bytea) is
-    'Messages of a segment, one row each; never raises, whatever the bytes are.';
+    'Messages of a segment, one row each; never raises, whatever the bytes are. Locks: none.';
 
 -- queen_store.stored_id: the id of one message of a segment.
 -- Called by  find_duplicates
@@ -212,7 +213,7 @@ end
 $$;
 
 comment on function queen_store.stored_id(bigint, bigint, timestamptz, bytea, bytea, bigint) is
-    'Id of one message of a segment; nil where it cannot be known.';
+    'Id of one message of a segment; nil where it cannot be known. Locks: none.';
 
 -- queen_store.message_at: one message by its offset.
 -- Called by  queen API functions
@@ -274,14 +275,14 @@ end
 $$;
 
 comment on function queen_store.message_at(bigint, bigint) is
-    'One message by its offset; no row where no segment covers it.';
+    'One message by its offset; no row where no segment covers it. Locks: none.';
 
 -- queen_store.encode_frames: messages as segments, for those who push in SQL.
 -- Called by  queen.push
 -- Locks      none
--- Returns    one row per segment: at most 1,000 messages and 1 MiB, a larger message alone. Where no
---            transactionId is given, the promised id or a minted UUID is transactionId, key and id.
---            message_ids is null where the id follows from the offset (message_id)
+-- Returns    one row per segment: at most 1,000 messages and 1 MiB, a larger message alone. Where
+--            no transactionId is given, the promised id or a minted UUID is transactionId, key and
+--            id. message_ids is null where the id follows from the offset (message_id)
 -- Raises     QN400 bad_request (a text longer than 65,535 bytes)
 -- Cost       2 statements and a loop over the lengths
 create or replace function queen_store.encode_frames(
@@ -394,4 +395,4 @@ end
 $$;
 
 comment on function queen_store.encode_frames(text[], bytea[], uuid[], text, uuid[]) is
-    'Messages as segments within the caps; null transactionIds are minted.';
+    'Messages as segments within the caps; null transactionIds are minted. Locks: none.';

@@ -86,7 +86,7 @@ end
 $$;
 
 comment on function queen_store.segment_violations(bigint, bigint, bigint) is
-    'Broken invariants of the segments of one lane within a range of offsets.';
+    'Broken invariants of the segments of one lane within a range of offsets. Locks: none.';
 
 -- queen_store.lane_violations: broken invariants between the row of a lane and its first and last
 -- segment.
@@ -150,7 +150,7 @@ end
 $$;
 
 comment on function queen_store.lane_violations(bigint) is
-    'Broken invariants between the row of a lane and its first and last segment.';
+    'Broken invariants between the row of a lane and its first and last segment. Locks: none.';
 
 -- queen_store.cursor_violations: broken invariants of the cursors, leases and dead letters of a
 -- lane.
@@ -235,7 +235,7 @@ end
 $$;
 
 comment on function queen_store.cursor_violations(bigint) is
-    'Broken invariants of the cursors, leases and dead letters of a lane.';
+    'Broken invariants of the cursors, leases and dead letters of a lane. Locks: none.';
 
 -- queen.violations: which invariants are broken in one partition. Checks the segments that begin
 -- within a range of offsets, and the lane's own row, cursors and leases always.
@@ -273,4 +273,4 @@ end
 $$;
 
 comment on function queen.violations(text, text, bigint, bigint, uuid) is
-    'Which invariants are broken in one partition; no row = all is well.';
+    'Which invariants are broken in one partition; no row = all is well. Locks: none.';

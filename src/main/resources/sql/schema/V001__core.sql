@@ -51,7 +51,8 @@ create table queen_store.queues (
     priority integer not null default 0,
     max_size integer not null default 0 check (max_size >= 0),
     ttl_seconds integer not null default 3600 check (ttl_seconds >= 0),
-    retention_sink_hold text not null default '' check (retention_sink_hold ~ '^[A-Za-z0-9._-]{0,64}$'),
+    retention_sink_hold text not null default ''
+        check (retention_sink_hold ~ '^[A-Za-z0-9._-]{0,64}$'),
     retention_sink_hold_max_seconds integer not null default 604800
         check (retention_sink_hold_max_seconds between 60 and 31536000)
 );
@@ -90,9 +91,9 @@ comment on column queen_store.queues.ttl_seconds is 'Stored and echoed; no effec
 comment on column queen_store.queues.retention_sink_hold is 'Name of the sink that must have taken a message before age rules remove it.';
 comment on column queen_store.queues.retention_sink_hold_max_seconds is 'Longest time retention_sink_hold may hold a message back.';
 
--- The partition row is the write serializer of its lane: its lock is held from allocation to commit.
--- No column that a push writes is indexed but last_write_at, which changes at most once a second,
--- so that the updates stay heap-only.
+-- The partition row is the write serializer of its lane: its lock is held from allocation to
+-- commit. No column that a push writes is indexed but last_write_at, which changes at most once a
+-- second, so that the updates stay heap-only.
 create table queen_store.partitions (
     id bigint primary key generated always as identity check (id < 68719476736),
     queue_id integer not null,
@@ -111,7 +112,8 @@ create table queen_store.partitions (
     autovacuum_vacuum_cost_delay = 0,
     vacuum_truncate = off
 );
-create index partitions_queue_id_last_write_at_idx on queen_store.partitions (queue_id, last_write_at, id);
+create index partitions_queue_id_last_write_at_idx
+    on queen_store.partitions (queue_id, last_write_at, id);
 
 comment on table queen_store.partitions is
     'One row per lane: the offset allocator and the bounds of what is retained.';
@@ -155,7 +157,8 @@ create table queen_store.segments (
     flush_id bigint not null,
     keys bytea not null,
     frames bytea,
-    -- The epoch stands last: before PostgreSQL 18 a leading one turns every read without it into a scan.
+    -- The epoch stands last: before PostgreSQL 18 a leading one turns every read without it into
+    -- a scan.
     primary key (partition_id, base_offset, epoch)
 ) partition by list (epoch);
 create table queen_store.segments_0 partition of queen_store.segments for values in (0);
@@ -191,11 +194,14 @@ declare
 begin
     foreach v_table in array array['segments', 'segments_0', 'segments_1'] loop
         begin
-            execute format('alter table queen_store.%I alter column frames set compression lz4', v_table);
+            execute format(
+                'alter table queen_store.%I alter column frames set compression lz4', v_table);
         exception when feature_not_supported or invalid_parameter_value then
-            execute format('alter table queen_store.%I alter column frames set storage external', v_table);
+            execute format(
+                'alter table queen_store.%I alter column frames set storage external', v_table);
         end;
-        execute format('alter table queen_store.%I alter column keys set storage external', v_table);
+        execute format(
+            'alter table queen_store.%I alter column keys set storage external', v_table);
     end loop;
 end
 $$;
@@ -300,7 +306,8 @@ create table queen_store.dead_letters (
     retry_count integer not null default 0,
     failed_at timestamptz not null default clock_timestamp()
 );
-create index dead_letters_queue_id_failed_at_id_idx on queen_store.dead_letters (queue_id, failed_at, id);
+create index dead_letters_queue_id_failed_at_id_idx
+    on queen_store.dead_letters (queue_id, failed_at, id);
 create index dead_letters_partition_id_key_idx on queen_store.dead_letters (partition_id, key);
 
 comment on table queen_store.dead_letters is

@@ -1,5 +1,5 @@
--- What does each function do, what does it lock, what does it cost here? Purpose and locks come from
--- its comment, "purpose Locks: what."; a test keeps that equal to the head of its source.
+-- What does each function do, what does it lock, what does it cost here? Purpose and locks come
+-- from its comment, "purpose Locks: what."; a test keeps that equal to the head of its source.
 create or replace view queen.functions as
 select
     n.nspname as schema_name,
