@@ -99,8 +99,8 @@ class AckProceduresTest {
     private @Nullable Object[] cursor() throws SQLException {
         return log.rows(
                         "select committed, batch_end, lease_id, prev_lease, prev_committed,"
-                            + " retry_count, attempt_count from queen_store.cursors where"
-                            + " partition_id = ? and group_id = ?",
+                                + " retry_count, attempt_count from queen_store.cursors where"
+                                + " partition_id = ? and group_id = ?",
                         lane,
                         group)
                 .getFirst();
@@ -243,8 +243,7 @@ class AckProceduresTest {
 
     @Test
     void failedChargesTheBudgetOncePerCall() throws SQLException {
-        List<Acked> acked =
-                log.ack(lane, "g", lease(), failed("m13", "a"), failed("m14", "b"));
+        List<Acked> acked = log.ack(lane, "g", lease(), failed("m13", "a"), failed("m14", "b"));
         assertEquals(List.of("done", "done"), verdicts(acked));
         assertEquals(List.of(true, true), released(acked));
         @Nullable Object[] row = cursor();
@@ -258,11 +257,9 @@ class AckProceduresTest {
     @Test
     void theFourthFailureOfThreeAllowedIsFiled() throws SQLException {
         for (int i = 0; i < 3; i++) {
-            assertFalse(
-                    log.ack(lane, "g", lease(), failed("m10", "no")).getFirst().deadLettered());
+            assertFalse(log.ack(lane, "g", lease(), failed("m10", "no")).getFirst().deadLettered());
         }
-        List<Acked> acked =
-                log.ack(lane, "g", lease(), completed("m12"), failed("m10", "poison"));
+        List<Acked> acked = log.ack(lane, "g", lease(), completed("m12"), failed("m10", "poison"));
         assertEquals(List.of(false, true), acked.stream().map(Acked::deadLettered).toList());
         assertEquals(10, log.committed(lane, group));
         @Nullable Object[] letter = letter(10);
@@ -279,8 +276,7 @@ class AckProceduresTest {
         int delivered = 0;
         while (log.committed(lane, group) < 19) {
             List<Claim> claims =
-                    log.claimLeased(
-                            Job.of((int) (19 - log.committed(lane, group))), group, lane);
+                    log.claimLeased(Job.of((int) (19 - log.committed(lane, group))), group, lane);
             delivered++;
             List<Item> items = new ArrayList<>();
             for (long i = claims.getFirst().from(); i <= 19; i++) {
@@ -330,7 +326,12 @@ class AckProceduresTest {
                 log.ack(lane, "g", lease(), retry("m10"), failed("m10", "f"), dlq("m10", "d"));
         assertEquals(List.of(false, false, true), acked.stream().map(Acked::deadLettered).toList());
         assertEquals("d", letter(10)[0]);
-        log.ack(lane, "g", leaseOf(log.claimLeased(Job.of(5), group, lane)), retry("m11"), failed("m11", null));
+        log.ack(
+                lane,
+                "g",
+                leaseOf(log.claimLeased(Job.of(5), group, lane)),
+                retry("m11"),
+                failed("m11", null));
         assertEquals(1, cursor()[5]);
     }
 
@@ -386,8 +387,7 @@ class AckProceduresTest {
     @Test
     void withoutALeaseACompletedAckStillResolvesInTheLeasedBatch() throws SQLException {
         UUID lease = lease();
-        assertEquals(
-                List.of("unresolvable"), verdicts(log.ack(lane, "g", null, completed("m25"))));
+        assertEquals(List.of("unresolvable"), verdicts(log.ack(lane, "g", null, completed("m25"))));
         List<Acked> acked = log.ack(lane, "g", null, completed("m19"));
         assertEquals(new Acked("done", true, false, 19, 29), acked.getFirst());
         assertEquals("noop", log.ackBatch(group, lane, lease, 19));
@@ -397,8 +397,7 @@ class AckProceduresTest {
     void withoutALeaseAnExpiredBatchStillCounts() throws SQLException {
         lease();
         log.expire(lane, group);
-        assertEquals(
-                List.of(true), released(log.ack(lane, "g", null, failed("m12", "late"))));
+        assertEquals(List.of(true), released(log.ack(lane, "g", null, failed("m12", "late"))));
         assertEquals(1, cursor()[5]);
     }
 
@@ -503,12 +502,10 @@ class AckProceduresTest {
     void theLaneMustBeTheTenantsOwn() throws SQLException {
         Unit foreign = new Unit(UUID.randomUUID(), lane, "g", lease());
         assertEquals(
-                List.of("not_owned"),
-                verdicts(log.ack(List.of(foreign), true, completed("m19"))));
+                List.of("not_owned"), verdicts(log.ack(List.of(foreign), true, completed("m19"))));
         Unit unknown = new Unit(LogFixture.TENANT, 999_999_999L, "g", null);
         assertEquals(
-                List.of("not_owned"),
-                verdicts(log.ack(List.of(unknown), true, completed("m19"))));
+                List.of("not_owned"), verdicts(log.ack(List.of(unknown), true, completed("m19"))));
     }
 
     @Test
@@ -616,7 +613,9 @@ class AckProceduresTest {
                                             throw new IllegalStateException(e);
                                         }
                                     });
-            while (log.rows("select from pg_locks where pid = ? and not granted", pid).isEmpty()) {
+            while (thread.isAlive()
+                    && log.rows("select from pg_locks where pid = ? and not granted", pid)
+                            .isEmpty()) {
                 Thread.onSpinWait();
             }
             holder.commit();
@@ -676,7 +675,7 @@ class AckProceduresTest {
 
     @Test
     void cursorUpdatesStayHeapOnly() throws SQLException {
-        log.run("select pg_stat_force_next_flush()");
+        log.rows("select pg_stat_force_next_flush()");
         long[] before = updates();
         for (int i = 0; i < 400; i++) {
             log.run(
@@ -690,7 +689,7 @@ class AckProceduresTest {
                 log.ack(lane, "g", lease, completed("m19"));
             }
         }
-        log.run("select pg_stat_force_next_flush()");
+        log.rows("select pg_stat_force_next_flush()");
         long[] after = updates();
         long all = after[0] - before[0];
         long hot = after[1] - before[1];
