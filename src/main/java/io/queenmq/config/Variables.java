@@ -25,6 +25,15 @@ public final class Variables {
                     1L << 30,
                     "bytes",
                     "Longest request body; a longer one is answered with 413.");
+    public static final Variable<Long> KEEP_ALIVE_SECONDS =
+            Variable.number(
+                    "QUEEN_KEEP_ALIVE_SECONDS",
+                    300,
+                    5,
+                    86_400,
+                    "s",
+                    "How long an idle connection stays open: longer than that of a balancer in front,"
+                            + " or it reuses one that is just being closed.");
     public static final Variable<Boolean> TENANCY_HEADER =
             Variable.flag(
                     "QUEEN_TENANCY_HEADER",
@@ -130,6 +139,7 @@ public final class Variables {
                         PORT,
                         HOST,
                         MAX_BODY_BYTES,
+                        KEEP_ALIVE_SECONDS,
                         POP_TIMEOUT_MS,
                         SUBSCRIPTION_MODE,
                         CONFIGURE_MODE,

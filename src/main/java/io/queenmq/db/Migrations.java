@@ -1,6 +1,7 @@
 package io.queenmq.db;
 
 import io.queenmq.runtime.Clock;
+import io.queenmq.runtime.Version;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.sql.Connection;
@@ -94,7 +95,7 @@ public final class Migrations {
                 return nothingToDo.get();
             }
             migrate(connector, guard);
-            corpus.note(guard, version());
+            corpus.note(guard, Version.current());
             return Outcome.MIGRATED;
         } catch (SQLException e) {
             throw new DatabaseRefused("cannot migrate " + config + ": " + e.getMessage(), e);
@@ -254,11 +255,6 @@ public final class Migrations {
             }
         }
         return false;
-    }
-
-    private static String version() {
-        String version = Migrations.class.getPackage().getImplementationVersion();
-        return version == null ? "development" : version;
     }
 
     /** With jitter, so that brokers that boot together do not stay in step. */

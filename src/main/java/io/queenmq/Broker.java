@@ -1,0 +1,170 @@
+package io.queenmq;
+
+import io.queenmq.ack.Ack;
+import io.queenmq.ack.Deliveries;
+import io.queenmq.db.Database;
+import io.queenmq.db.DatabaseConfig;
+import io.queenmq.db.Health;
+import io.queenmq.db.Migrations;
+import io.queenmq.embedded.EmbeddedPostgres;
+import io.queenmq.group.Groups;
+import io.queenmq.http.DataPlane;
+import io.queenmq.metrics.Metrics;
+import io.queenmq.model.UuidMint;
+import io.queenmq.pop.Pop;
+import io.queenmq.push.Push;
+import io.queenmq.queue.QueueCatalog;
+import io.queenmq.queue.Queues;
+import io.queenmq.ready.LaneNames;
+import io.queenmq.ready.ReadyLanes;
+import io.queenmq.runtime.Clock;
+import io.queenmq.runtime.Parts;
+import io.queenmq.runtime.Version;
+import io.queenmq.web.Listener;
+import io.queenmq.web.Router;
+import java.time.Duration;
+import java.util.Optional;
+
+/**
+ * A broker: its constructor is the wiring diagram. Parts start in its order and stop in reverse.
+ * Made, started and closed by one thread.
+ */
+public final class Broker implements AutoCloseable {
+    private static final Duration STOP_PATIENCE = Duration.ofSeconds(10);
+
+    private final Parts parts = new Parts();
+    private final Optional<EmbeddedPostgres> embedded;
+    private final DatabaseConfig databaseConfig;
+    private final Pop pop;
+    private final Listener listener;
+    private int port;
+
+    /**
+     * Brings the database up and into shape, and starts everything but the HTTP server.
+     *
+     * @throws io.queenmq.runtime.StartRefused with a sentence for the operator
+     */
+    public Broker(BrokerConfig config) {
+        boolean complete = false;
+        try {
+            Clock clock = Clock.SYSTEM;
+            Metrics metrics = parts.own("metrics", new Metrics());
+            UuidMint mint = new UuidMint(() -> clock.now().toEpochMilli());
+
+            embedded =
+                    config.embedded()
+                            .map(
+                                    folder ->
+                                            parts.own(
+                                                    "embedded",
+                                                    EmbeddedPostgres.start(
+                                                            folder, metrics, clock)));
+            databaseConfig =
+                    embedded.map(server -> onEmbedded(config.database(), server))
+                            .orElse(config.database());
+            new Migrations(databaseConfig, clock).apply();
+            Database database = parts.own("db", new Database(databaseConfig, metrics, clock));
+            Health health = parts.own("health", new Health(databaseConfig, clock));
+
+            ReadyLanes ready =
+                    parts.own("ready", new ReadyLanes(config.ready(), database, metrics, clock));
+            QueueCatalog catalog = new QueueCatalog(config.queue(), database, clock);
+            Queues queues = new Queues(config.queue(), database, catalog);
+            catalog.start();
+            parts.own("queue", () -> catalog.stop(STOP_PATIENCE));
+
+            Groups groups = new Groups(config.group(), database, clock);
+            LaneNames names = new LaneNames(database);
+            catalog.onChange(groups::queueChanged);
+            catalog.onChange(ready::queueChanged);
+
+            Push push = new Push();
+
+            Deliveries deliveries = new Deliveries(config.ack(), clock);
+            pop =
+                    parts.own(
+                            "pop",
+                            new Pop(
+                                    config.pop(),
+                                    database,
+                                    groups,
+                                    ready,
+                                    names,
+                                    deliveries,
+                                    mint,
+                                    metrics,
+                                    clock));
+            pop.start();
+            Ack ack =
+                    parts.own(
+                            "ack",
+                            new Ack(config.ack(), database, ready, deliveries, metrics, clock));
+            ack.start();
+
+            Router.Builder routes = Router.builder();
+            new DataPlane(
+                            config.http(),
+                            push,
+                            pop,
+                            ack,
+                            queues,
+                            health::databaseTakesWrites,
+                            Version.current())
+                    .addTo(routes);
+            listener = new Listener(config.web(), routes.build(), clock, metrics);
+            complete = true;
+        } finally {
+            if (!complete) {
+                parts.close();
+            }
+        }
+    }
+
+    private static DatabaseConfig onEmbedded(DatabaseConfig bounds, EmbeddedPostgres server) {
+        return new DatabaseConfig(
+                server.host(),
+                server.port(),
+                server.database(),
+                server.user(),
+                server.password(),
+                bounds.poolSize(),
+                bounds.statementTimeout(),
+                bounds.borrowTimeout());
+    }
+
+    /** Begins to serve. */
+    public void start() {
+        port = listener.start();
+        parts.own("web", this::stopServing);
+    }
+
+    /** Where the HTTP API listens. */
+    public int port() {
+        return port;
+    }
+
+    /** Where the data is. */
+    public DatabaseConfig database() {
+        return databaseConfig;
+    }
+
+    /** The server of our own, if there is one. */
+    public Optional<EmbeddedPostgres> embedded() {
+        return embedded;
+    }
+
+    /** Answers what is in flight, lets parked polls go, then stops every part. */
+    @Override
+    public void close() {
+        parts.close();
+    }
+
+    /**
+     * Readiness first, so that a balancer looks elsewhere; a parked poll would hold the rest up.
+     */
+    private void stopServing() {
+        listener.drain();
+        pop.wakeAll();
+        listener.stop();
+    }
+}

@@ -1,0 +1,123 @@
+package io.queenmq;
+
+import io.queenmq.ack.AckConfig;
+import io.queenmq.config.BadSetting;
+import io.queenmq.config.Settings;
+import io.queenmq.config.Variables;
+import io.queenmq.db.DatabaseConfig;
+import io.queenmq.group.GroupsConfig;
+import io.queenmq.http.HttpConfig;
+import io.queenmq.pop.PopConfig;
+import io.queenmq.queue.QueueConfig;
+import io.queenmq.queue.Queues;
+import io.queenmq.ready.ReadyConfig;
+import io.queenmq.web.WebConfig;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+
+/**
+ * The settings of every room.
+ *
+ * @param embedded folder of the embedded server; empty = the server that {@code database} names
+ * @param database with an embedded server only its bounds count
+ */
+public record BrokerConfig(
+        Optional<Path> embedded,
+        DatabaseConfig database,
+        WebConfig web,
+        HttpConfig http,
+        QueueConfig queue,
+        GroupsConfig group,
+        ReadyConfig ready,
+        PopConfig pop,
+        AckConfig ack) {
+
+    private static final Duration KEEP_ALIVE = Duration.ofMinutes(5);
+
+    /** Every default, on that database and any free port of the loopback address. */
+    public static BrokerConfig on(DatabaseConfig database) {
+        return new BrokerConfig(
+                Optional.empty(),
+                database,
+                WebConfig.of("127.0.0.1", 0, 64 << 20, KEEP_ALIVE, false),
+                HttpConfig.defaults(),
+                QueueConfig.defaults(),
+                GroupsConfig.DEFAULT,
+                ReadyConfig.DEFAULT,
+                PopConfig.DEFAULT,
+                AckConfig.DEFAULT);
+    }
+
+    /**
+     * What the environment says.
+     *
+     * @throws BadSetting naming the variable
+     */
+    public static BrokerConfig from(Settings settings) {
+        return new BrokerConfig(
+                embedded(settings)
+                        ? Optional.of(Path.of(settings.get(Variables.DATA_DIR)))
+                        : Optional.empty(),
+                database(settings),
+                web(settings),
+                http(settings),
+                queue(settings),
+                GroupsConfig.DEFAULT,
+                ReadyConfig.DEFAULT,
+                PopConfig.DEFAULT,
+                AckConfig.DEFAULT);
+    }
+
+    private static boolean embedded(Settings settings) {
+        return settings.find(Variables.EMBEDDED)
+                .orElse(
+                        settings.find(Variables.PG_HOST).isEmpty()
+                                && settings.find(Variables.PG_DATABASE).isEmpty());
+    }
+
+    private static DatabaseConfig database(Settings settings) {
+        DatabaseConfig config =
+                DatabaseConfig.of(
+                                settings.get(Variables.PG_HOST),
+                                Math.toIntExact(settings.get(Variables.PG_PORT)),
+                                settings.get(Variables.PG_DATABASE),
+                                settings.get(Variables.PG_USER),
+                                settings.get(Variables.PG_PASSWORD))
+                        .withStatementTimeout(
+                                Duration.ofMillis(settings.get(Variables.STATEMENT_TIMEOUT_MS)));
+        return settings.find(Variables.POOL_SIZE)
+                .map(size -> config.withPoolSize(Math.toIntExact(size)))
+                .orElse(config);
+    }
+
+    private static WebConfig web(Settings settings) {
+        return WebConfig.of(
+                settings.get(Variables.HOST),
+                Math.toIntExact(settings.get(Variables.PORT)),
+                Math.toIntExact(settings.get(Variables.MAX_BODY_BYTES)),
+                Duration.ofSeconds(settings.get(Variables.KEEP_ALIVE_SECONDS)),
+                settings.get(Variables.TENANCY_HEADER));
+    }
+
+    private static HttpConfig http(Settings settings) {
+        HttpConfig defaults = HttpConfig.defaults();
+        return new HttpConfig(
+                Duration.ofMillis(settings.get(Variables.POP_TIMEOUT_MS)),
+                defaults.pollTimeMax(),
+                defaults.popMessagesMax(),
+                settings.get(Variables.SUBSCRIPTION_MODE).equals("new"));
+    }
+
+    private static QueueConfig queue(Settings settings) {
+        QueueConfig defaults = QueueConfig.defaults();
+        return new QueueConfig(
+                settings.get(Variables.CONFIGURE_MODE).equals("merge")
+                        ? Queues.Mode.MERGE
+                        : Queues.Mode.REPLACE,
+                defaults.cacheRefresh(),
+                defaults.queuesMax(),
+                defaults.laneCacheBytes(),
+                defaults.provisionRoomMax());
+    }
+}

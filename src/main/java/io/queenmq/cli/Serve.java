@@ -1,0 +1,70 @@
+package io.queenmq.cli;
+
+import io.queenmq.Broker;
+import io.queenmq.BrokerConfig;
+import io.queenmq.config.Settings;
+import io.queenmq.config.Variables;
+import io.queenmq.runtime.Logging;
+import io.queenmq.runtime.Version;
+import java.lang.System.Logger.Level;
+import java.util.concurrent.CountDownLatch;
+import picocli.CommandLine.Command;
+
+/** {@code queen serve}: runs a broker until the process is told to stop. */
+@Command(
+        name = "serve",
+        description = "Runs the broker (the default).",
+        mixinStandardHelpOptions = true)
+final class Serve implements Runnable {
+    @Override
+    public void run() {
+        Settings settings = Settings.ofProcess();
+        Logging.configure(settings.get(Variables.LOG_LEVEL));
+        for (String name : settings.unknown()) {
+            System.getLogger(Serve.class.getName())
+                    .log(Level.WARNING, "setting is unknown and has no effect name={0}", name);
+        }
+        BrokerConfig config = BrokerConfig.from(settings);
+        config.embedded()
+                .filter(folder -> !folder.resolve("server").toFile().exists())
+                .ifPresent(
+                        folder ->
+                                System.out.println(
+                                        "Making a database in " + folder.toAbsolutePath() + " …"));
+        Broker broker = new Broker(config);
+        CountDownLatch stopped = new CountDownLatch(1);
+        Runtime.getRuntime()
+                .addShutdownHook(
+                        Thread.ofPlatform()
+                                .name("queen-stop")
+                                .unstarted(
+                                        () -> {
+                                            System.out.println("Queen stops …");
+                                            broker.close();
+                                            System.out.println("Queen has stopped.");
+                                            stopped.countDown();
+                                        }));
+        broker.start();
+        announce(config, broker);
+        try {
+            stopped.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static void announce(BrokerConfig config, Broker broker) {
+        String host = config.web().host().equals("0.0.0.0") ? "localhost" : config.web().host();
+        System.out.printf(
+                "Queen %s listens on http://%s:%d%n", Version.current(), host, broker.port());
+        broker.embedded()
+                .ifPresentOrElse(
+                        server ->
+                                System.out.printf(
+                                        "  database   embedded PostgreSQL in %s%n  look       %s%n",
+                                        config.embedded().orElseThrow().toAbsolutePath(),
+                                        server.psqlCommand()),
+                        () -> System.out.printf("  database   %s%n", broker.database()));
+        System.out.println("  stop       Ctrl-C");
+    }
+}
