@@ -28,6 +28,7 @@ final class Connector implements DataSource {
 
     private final DatabaseConfig config;
     private final String bootId;
+    private final String options;
     private final Clock clock;
     private final AtomicLong opened = new AtomicLong();
     private final AtomicReference<@Nullable Outage> outage = new AtomicReference<>();
@@ -36,7 +37,17 @@ final class Connector implements DataSource {
     record Outage(long sinceNanos, SQLException error) {}
 
     Connector(DatabaseConfig config, Clock clock) {
+        this(config, clock, "");
+    }
+
+    /**
+     * Opens connections with further settings of the server.
+     *
+     * @param options as the program {@code postgres} takes them
+     */
+    Connector(DatabaseConfig config, Clock clock, String options) {
         this.config = config;
+        this.options = options;
         this.clock = clock;
         this.bootId = "%08x".formatted(ThreadLocalRandom.current().nextInt());
     }
@@ -77,7 +88,8 @@ final class Connector implements DataSource {
                 "socketTimeout", Long.toString(seconds + Math.min(5, (seconds + 1) / 2)));
         // Compiling a plan costs more than running any of ours.
         properties.setProperty(
-                "options", "-c jit=off -c statement_timeout=" + statementTimeout.toMillis());
+                "options",
+                "-c jit=off -c statement_timeout=" + statementTimeout.toMillis() + " " + options);
         try {
             Connection connection = DRIVER.connect(url(), properties);
             if (connection == null) {

@@ -81,7 +81,12 @@ public final class Migrations {
      * @throws DatabaseRefused with a sentence for the operator
      */
     public Outcome apply() {
-        Connector connector = new Connector(config, clock);
+        Connector connector =
+                new Connector(
+                        config,
+                        clock,
+                        "-c client_min_messages=warning -c lock_timeout="
+                                + bounds.lockSlice().toMillis());
         try (Connection guard = connect(connector)) {
             checkServer(guard);
             Optional<Outcome> nothingToDo = compare(guard);
@@ -194,7 +199,6 @@ public final class Migrations {
 
     private void migrate(Connector connector, Connection guard) throws SQLException {
         try (Statement statement = guard.createStatement()) {
-            statement.execute("set client_min_messages = warning");
             statement.execute("create schema if not exists queen_store");
         }
         Flyway flyway = flyway(connector);
@@ -237,10 +241,7 @@ public final class Migrations {
                         .createSchemas(false)
                         .table("schema_history")
                         // A file that a later broker dropped, or has already applied, is no error.
-                        .ignoreMigrationPatterns("*:future", "repeatable:missing")
-                        .initSql(
-                                "set client_min_messages = warning; set lock_timeout = "
-                                        + bounds.lockSlice().toMillis());
+                        .ignoreMigrationPatterns("*:future", "repeatable:missing");
         // Its own lock would sit in an open transaction beside every migration.
         flyway.getConfigurationExtension(PostgreSQLConfigurationExtension.class)
                 .setTransactionalLock(false);

@@ -13,11 +13,17 @@ import java.util.logging.Level;
 import java.util.logging.LogManager;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
+import java.util.stream.Stream;
 
 /** Sets logging up: one line per event on standard error, libraries only when they complain. */
 public final class Logging {
-    private static final List<String> LIBRARIES =
-            List.of("io.helidon", "org.flywaydb", "com.zaxxer", "org.postgresql", "io.micrometer");
+    // Held here: a logger that nobody holds is collected, and its level with it.
+    private static final List<Logger> LIBRARIES =
+            Stream.of("io.helidon", "org.flywaydb", "com.zaxxer", "org.postgresql", "io.micrometer")
+                    .map(Logger::getLogger)
+                    .toList();
+
+    private static final Logger POOL = Logger.getLogger("com.zaxxer.hikari.pool");
 
     private Logging() {}
 
@@ -34,12 +40,11 @@ public final class Logging {
         Logger root = Logger.getLogger("");
         root.addHandler(console);
         root.setLevel(julLevel(level));
-        for (String library : LIBRARIES) {
-            Logger.getLogger(library)
-                    .setLevel(level.equals("error") ? Level.SEVERE : Level.WARNING);
+        for (Logger library : LIBRARIES) {
+            library.setLevel(level.equals("error") ? Level.SEVERE : Level.WARNING);
         }
         // It reports every connection that a restart of the server breaks; the meters count them.
-        Logger.getLogger("com.zaxxer.hikari.pool").setLevel(Level.SEVERE);
+        POOL.setLevel(Level.SEVERE);
     }
 
     private static Level julLevel(String level) {
