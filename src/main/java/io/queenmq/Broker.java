@@ -6,6 +6,7 @@ import io.queenmq.db.Database;
 import io.queenmq.db.DatabaseConfig;
 import io.queenmq.db.Health;
 import io.queenmq.db.Migrations;
+import io.queenmq.dedup.KeyMemory;
 import io.queenmq.embedded.EmbeddedPostgres;
 import io.queenmq.group.Groups;
 import io.queenmq.http.DataPlane;
@@ -78,7 +79,11 @@ public final class Broker implements AutoCloseable {
             catalog.onChange(groups::queueChanged);
             catalog.onChange(ready::queueChanged);
 
-            Push push = new Push();
+            KeyMemory memory = new KeyMemory(config.dedup(), clock);
+            Push push =
+                    new Push(config.push(), database, catalog, memory, ready, mint, metrics, clock);
+            push.start();
+            parts.own("push", () -> push.stop(STOP_PATIENCE));
 
             Deliveries deliveries = new Deliveries(config.ack(), clock);
             pop =

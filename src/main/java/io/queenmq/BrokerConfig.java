@@ -5,9 +5,11 @@ import io.queenmq.config.BadSetting;
 import io.queenmq.config.Settings;
 import io.queenmq.config.Variables;
 import io.queenmq.db.DatabaseConfig;
+import io.queenmq.dedup.DedupConfig;
 import io.queenmq.group.GroupsConfig;
 import io.queenmq.http.HttpConfig;
 import io.queenmq.pop.PopConfig;
+import io.queenmq.push.PushConfig;
 import io.queenmq.queue.QueueConfig;
 import io.queenmq.queue.Queues;
 import io.queenmq.ready.ReadyConfig;
@@ -28,6 +30,8 @@ public record BrokerConfig(
         WebConfig web,
         HttpConfig http,
         QueueConfig queue,
+        PushConfig push,
+        DedupConfig dedup,
         GroupsConfig group,
         ReadyConfig ready,
         PopConfig pop,
@@ -43,6 +47,8 @@ public record BrokerConfig(
                 WebConfig.of("127.0.0.1", 0, 64 << 20, KEEP_ALIVE, false),
                 HttpConfig.defaults(),
                 QueueConfig.defaults(),
+                PushConfig.defaults(),
+                DedupConfig.defaults(),
                 GroupsConfig.DEFAULT,
                 ReadyConfig.DEFAULT,
                 PopConfig.DEFAULT,
@@ -63,6 +69,8 @@ public record BrokerConfig(
                 web(settings),
                 http(settings),
                 queue(settings),
+                PushConfig.defaults(),
+                new DedupConfig(settings.get(Variables.DEDUP_CACHE_MB) << 20),
                 GroupsConfig.DEFAULT,
                 ReadyConfig.DEFAULT,
                 PopConfig.DEFAULT,

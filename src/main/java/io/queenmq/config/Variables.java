@@ -63,6 +63,16 @@ public final class Variables {
                     List.of("replace", "merge"),
                     "What becomes of options that a `/configure` without `mode` leaves out: back to"
                             + " their defaults, or kept.");
+    public static final Variable<Long> DEDUP_CACHE_MB =
+            Variable.number(
+                    "QUEEN_DEDUP_CACHE_MB",
+                    Optional.of(Math.min(512, Runtime.getRuntime().maxMemory() / (4 << 20))),
+                    "512, at most a quarter of the heap",
+                    0,
+                    65_536,
+                    "MiB",
+                    "Memory for recently pushed transactionIds; a push that finds its lane there asks"
+                            + " the database for no duplicates.");
     public static final Variable<String> LOG_LEVEL =
             Variable.choice(
                     "LOG_LEVEL",
@@ -156,7 +166,7 @@ public final class Variables {
                         PG_PASSWORD,
                         POOL_SIZE,
                         STATEMENT_TIMEOUT_MS));
-        sections.put("Process", List.of(LOG_LEVEL));
+        sections.put("Process", List.of(DEDUP_CACHE_MB, LOG_LEVEL));
         return Collections.unmodifiableSequencedMap(sections);
     }
 }
