@@ -13,6 +13,7 @@ import io.queenmq.ready.Poll;
 import io.queenmq.ready.ReadyLanes;
 import io.queenmq.runtime.Clock;
 import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
 
 /** The use case of taking messages; called from the thread of the request, which may park here. */
 public final class Pop implements AutoCloseable {
@@ -70,7 +71,16 @@ public final class Pop implements AutoCloseable {
                 }
                 // Read before the look: a look that began in time is the last one.
                 boolean last = ready.isStopping() || clock.nanos() - deadline >= 0;
-                PopResult result = look(request, client, source);
+                boolean hindered = false;
+                PopResult result = PopResult.EMPTY;
+                try {
+                    result = look(request, client, source);
+                } catch (QueenException e) {
+                    if (last || !passes(e)) {
+                        throw e;
+                    }
+                    hindered = true;
+                }
                 if (!result.lanes().isEmpty()) {
                     return result;
                 }
@@ -84,7 +94,9 @@ public final class Pop implements AutoCloseable {
                     poll = ready.open();
                     client.onGone(poll::wake);
                 }
-                if (source.park(poll)) {
+                if (hindered) {
+                    poll.await(Math.min(deadline, clock.nanos() + pauseNanos()));
+                } else if (source.park(poll)) {
                     poll.await(Math.min(deadline, source.revisitNanos()));
                 }
             }
@@ -140,6 +152,20 @@ public final class Pop implements AutoCloseable {
             width = config.lanesMax();
         }
         return PopResult.EMPTY;
+    }
+
+    /** Whether a poll that has time left outlives the failure: an outage, or too much to do. */
+    private static boolean passes(QueenException failure) {
+        return switch (failure.failure()) {
+            case DATABASE_AWAY, OUTCOME_UNKNOWN, OVERLOADED, BUSY, DEADLINE -> true;
+            case BAD_REQUEST, NOT_FOUND, BODY_TOO_LARGE, QUEUE_ENCRYPTED, STOPPING, INTERNAL ->
+                    false;
+        };
+    }
+
+    /** Half a second to one and a half, so that polls do not come back in step. */
+    private static long pauseNanos() {
+        return ThreadLocalRandom.current().nextLong(500_000_000L, 1_500_000_000L);
     }
 
     private static PopResult nothing(Source source) {

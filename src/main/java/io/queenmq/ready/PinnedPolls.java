@@ -2,6 +2,7 @@ package io.queenmq.ready;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -107,6 +108,13 @@ final class PinnedPolls {
     /** The queue changed: its polls look up again what they wait for. */
     void changed(int queueId) {
         byNumber.values().removeIf(lane -> lane.queueId() == queueId && wakeAll(lane));
+    }
+
+    /** Queues of the lanes that are waited for. */
+    Set<Integer> queueIds() {
+        Set<Integer> queueIds = new HashSet<>();
+        byNumber.values().forEach(lane -> queueIds.add(lane.queueId()));
+        return queueIds;
     }
 
     void wakeAll() {

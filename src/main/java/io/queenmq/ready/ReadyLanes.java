@@ -2,6 +2,7 @@ package io.queenmq.ready;
 
 import io.helidon.metrics.api.Counter;
 import io.queenmq.db.Database;
+import io.queenmq.hint.HintOutbox;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
@@ -11,6 +12,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -34,17 +36,32 @@ public final class ReadyLanes implements LaneWrites, AutoCloseable {
     private final PinnedPolls pinned = new PinnedPolls();
     private final DiscoveryPolls discovery = new DiscoveryPolls();
     private final AtomicInteger polls = new AtomicInteger();
+    private final HintOutbox outbox;
     final Counter wakes;
     private final Counter refused;
     private final ScheduledThreadPoolExecutor timer;
     private final Reseed reseed;
     private volatile boolean stopping;
 
-    public ReadyLanes(ReadyConfig config, Database database, Metrics metrics, Clock clock) {
-        this(config, new ReadyProcedures(database), metrics, clock);
+    /**
+     * @param outbox where other brokers are told what happens here
+     */
+    public ReadyLanes(
+            ReadyConfig config,
+            Database database,
+            HintOutbox outbox,
+            Metrics metrics,
+            Clock clock) {
+        this(config, new ReadyProcedures(database), outbox, metrics, clock);
     }
 
-    ReadyLanes(ReadyConfig config, LaneSource source, Metrics metrics, Clock clock) {
+    ReadyLanes(
+            ReadyConfig config,
+            LaneSource source,
+            HintOutbox outbox,
+            Metrics metrics,
+            Clock clock) {
+        this.outbox = outbox;
         this.clock = clock;
         this.config = config;
         this.wakes =
@@ -126,12 +143,9 @@ public final class ReadyLanes implements LaneWrites, AutoCloseable {
     @Override
     public void written(List<Lane> lanes) {
         for (Lane lane : lanes) {
-            for (GroupLanes group : groups(lane.queueId())) {
-                group.written(lane.number(), lane.lastOffset());
-            }
-            pinned.written(lane);
-            discovery.written(lane.tenant(), lane.queueId());
+            outbox.laneWritten(lane.queueId(), lane.number());
         }
+        heard(lanes);
     }
 
     /** A lane's lease ended with the cursor at {@code committed}. */
@@ -141,12 +155,30 @@ public final class ReadyLanes implements LaneWrites, AutoCloseable {
             lanes.freed(lane, committed, lastOffset);
         }
         if (lastOffset > committed) {
+            outbox.laneFreed(queueId, lane);
             pinned.freed(lane, groupId);
         }
     }
 
-    /** Another broker ended leases of these lanes, of whatever group. */
-    public void freedElsewhere(List<Lane> lanes) {
+    /** A queue's options, labels or groups changed, or it was deleted. */
+    public void queueChanged(int queueId) {
+        outbox.queueChanged(queueId);
+        heardChanged(queueId);
+    }
+
+    /** Lanes were written, here or elsewhere. */
+    void heard(List<Lane> lanes) {
+        for (Lane lane : lanes) {
+            for (GroupLanes group : groups(lane.queueId())) {
+                group.written(lane.number(), lane.lastOffset());
+            }
+            pinned.written(lane);
+            discovery.written(lane.tenant(), lane.queueId());
+        }
+    }
+
+    /** Leases of these lanes, of whatever group, ended elsewhere. */
+    void heardFreed(List<Lane> lanes) {
         for (Lane lane : lanes) {
             for (GroupLanes group : groups(lane.queueId())) {
                 group.freed(lane.number());
@@ -155,8 +187,7 @@ public final class ReadyLanes implements LaneWrites, AutoCloseable {
         }
     }
 
-    /** A queue's options, labels or groups changed, or it was deleted. */
-    public void queueChanged(int queueId) {
+    void heardChanged(int queueId) {
         for (GroupLanes group : groups(queueId)) {
             group.changed();
         }
@@ -165,34 +196,39 @@ public final class ReadyLanes implements LaneWrites, AutoCloseable {
     }
 
     /** Any queue may have changed, and any lane may have been written. */
-    public void everythingChanged() {
+    void everythingChanged() {
         reseed.requestAll();
         wakeAll();
     }
 
-    /** Any lane of the queue may have been written. */
-    public void queueWritten(UUID tenant, int queueId) {
+    /** Any lane of the queue may have been written or freed. */
+    void queueWritten(int queueId) {
         reseed.request(groups(queueId));
         pinned.changed(queueId);
-        pinned.wakeNamed();
-        discovery.written(tenant, queueId);
+        wakeSeekers();
     }
 
-    /** Whether a hint of that queue could matter to anybody here. */
-    public boolean listens() {
+    /** Polls that wait for a lane or queue to appear look again. */
+    void wakeSeekers() {
+        pinned.wakeNamed();
+        discovery.wakeAll();
+    }
+
+    /** Whether a hint could matter to anybody here. */
+    boolean listens() {
         return !queues.isEmpty() || polls.get() > 0;
     }
 
     /** Queues that polls are parked for. */
-    public List<Integer> queuesWithParkedPolls() {
-        List<Integer> parked = new ArrayList<>();
+    Set<Integer> queuesWaitedFor() {
+        Set<Integer> waitedFor = pinned.queueIds();
         queues.forEach(
                 (queueId, groups) -> {
                     if (Arrays.stream(groups).anyMatch(GroupLanes::hasParked)) {
-                        parked.add(queueId);
+                        waitedFor.add(queueId);
                     }
                 });
-        return parked;
+        return waitedFor;
     }
 
     public void enterPinned(int queueId, int groupId, long lane, Poll poll) {

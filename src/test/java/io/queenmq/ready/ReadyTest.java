@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.hint.HintOutbox;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Caller;
 import io.queenmq.model.Failure;
@@ -47,6 +48,7 @@ class ReadyTest {
                         readings.incrementAndGet();
                         return List.copyOf(stored);
                     },
+                    new HintOutbox(),
                     metrics,
                     Clock.SYSTEM);
 

@@ -10,6 +10,7 @@ import io.queenmq.db.Database;
 import io.queenmq.db.DatabaseConfig;
 import io.queenmq.group.Groups;
 import io.queenmq.group.GroupsConfig;
+import io.queenmq.hint.HintOutbox;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Caller;
 import io.queenmq.model.Ids;
@@ -21,6 +22,7 @@ import io.queenmq.pop.PopRequest;
 import io.queenmq.pop.PopResult;
 import io.queenmq.pop.PopScope;
 import io.queenmq.pop.StartAt;
+import io.queenmq.ready.HintedLanes;
 import io.queenmq.ready.LaneNames;
 import io.queenmq.ready.LaneWrites;
 import io.queenmq.ready.ReadyConfig;
@@ -48,6 +50,8 @@ public final class ConsumeEngine implements AutoCloseable {
     public final Groups groups;
     public final LaneNames names;
     public final ReadyLanes ready;
+    public final HintOutbox outbox = new HintOutbox();
+    public final HintedLanes hinted;
     public final Deliveries deliveries;
     public final Pop pop;
     public final Ack ack;
@@ -84,7 +88,19 @@ public final class ConsumeEngine implements AutoCloseable {
                         clock);
         groups = new Groups(GroupsConfig.DEFAULT, database, clock);
         names = new LaneNames(database);
-        ready = new ReadyLanes(ReadyConfig.DEFAULT, database, metrics, clock);
+        ready = new ReadyLanes(ReadyConfig.DEFAULT, database, outbox, metrics, clock);
+        hinted =
+                new HintedLanes(
+                        ready,
+                        database,
+                        queueId -> {
+                            groups.queueChanged(queueId);
+                            names.queueChanged(queueId);
+                        },
+                        () -> {
+                            groups.everythingChanged();
+                            names.everythingChanged();
+                        });
         deliveries = new Deliveries(AckConfig.DEFAULT, clock);
         pop =
                 new Pop(

@@ -1,0 +1,96 @@
+package io.queenmq.ready;
+
+import io.queenmq.db.Database;
+import io.queenmq.hint.HintSink;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.BooleanSupplier;
+import java.util.function.IntConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Applies what others say to the ready lanes; and looks for itself while nobody can be heard. A
+ * hint names lanes by number: what else must be known of them is read in one statement, and only if
+ * anybody here could care.
+ */
+public final class HintedLanes implements HintSink {
+    /** How long a listener may have been dead before that was noticed. */
+    private static final Duration UNNOTICED = Duration.ofMinutes(1);
+
+    private final ReadyLanes ready;
+    private final ReadyProcedures procedures;
+    private final IntConsumer queueChanged;
+    private final Runnable everythingChanged;
+
+    /** From when on the next look must search; null = the listener was heard last time. */
+    private @Nullable Instant lookFrom;
+
+    /**
+     * @param queueChanged who else keeps something of a queue; called before its polls look again
+     * @param everythingChanged the same for all queues
+     */
+    public HintedLanes(
+            ReadyLanes ready,
+            Database database,
+            IntConsumer queueChanged,
+            Runnable everythingChanged) {
+        this.ready = ready;
+        this.procedures = new ReadyProcedures(database);
+        this.queueChanged = queueChanged;
+        this.everythingChanged = everythingChanged;
+    }
+
+    @Override
+    public void lanesWritten(List<Long> numbers) {
+        if (ready.listens()) {
+            ready.heard(procedures.lanes(numbers));
+        }
+    }
+
+    @Override
+    public void lanesFreed(List<Long> numbers) {
+        if (ready.listens()) {
+            ready.heardFreed(procedures.lanes(numbers));
+        }
+    }
+
+    @Override
+    public void queueWritten(int queueId) {
+        ready.queueWritten(queueId);
+    }
+
+    @Override
+    public void queueChanged(int queueId) {
+        queueChanged.accept(queueId);
+        ready.heardChanged(queueId);
+    }
+
+    @Override
+    public void everythingChanged() {
+        everythingChanged.run();
+        ready.everythingChanged();
+    }
+
+    /**
+     * To be called every second: while hints are not heard and polls are parked, one look for lanes
+     * written since the look before.
+     */
+    public void bridge(BooleanSupplier isListening) {
+        if (isListening.getAsBoolean() || ready.pollCount() == 0) {
+            lookFrom = null;
+            return;
+        }
+        // Read before the look, so that what commits meanwhile is in the next one.
+        Instant next = procedures.horizon();
+        Instant from = lookFrom == null ? next.minus(UNNOTICED) : lookFrom;
+        Set<Integer> queueIds = new LinkedHashSet<>(ready.queuesWaitedFor());
+        if (!queueIds.isEmpty()) {
+            ready.heard(procedures.lanesWrittenSince(queueIds, from));
+        }
+        ready.wakeSeekers();
+        lookFrom = next;
+    }
+}

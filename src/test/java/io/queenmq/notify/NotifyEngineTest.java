@@ -1,0 +1,156 @@
+package io.queenmq.notify;
+
+import static io.queenmq.testkit.ConsumeEngine.payloads;
+import static io.queenmq.testkit.ConsumeEngine.queueMode;
+import static io.queenmq.testkit.ConsumeEngine.sized;
+import static io.queenmq.testkit.ConsumeEngine.waiting;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.queenmq.ack.AckStatus;
+import io.queenmq.pop.PopRequest;
+import io.queenmq.pop.PopResult;
+import io.queenmq.runtime.Clock;
+import io.queenmq.testkit.ConsumeEngine;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Two brokers over one database, which hear of each other by notifications only. */
+@Timeout(120)
+class NotifyEngineTest {
+    private ConsumeEngine first;
+    private ConsumeEngine second;
+    private NotifyCarrier firstCarrier;
+    private NotifyCarrier secondCarrier;
+
+    @BeforeEach
+    void start() {
+        first = new ConsumeEngine();
+        second = new ConsumeEngine(first.server);
+        firstCarrier = carrier(first);
+        secondCarrier = carrier(second);
+        await(firstCarrier::isListening);
+        await(secondCarrier::isListening);
+    }
+
+    @AfterEach
+    void stop() {
+        firstCarrier.close();
+        secondCarrier.close();
+        second.close();
+        first.close();
+    }
+
+    @Test
+    void aWriteAtOneBrokerWakesAPollAtTheOther() throws Exception {
+        CompletableFuture<PopResult> answer = park(second, queueMode("hinted"));
+        first.push("hinted", "a", "1");
+        assertEquals(List.of("1"), payloads(answer.get(30, TimeUnit.SECONDS)));
+    }
+
+    @Test
+    void aPushInSqlWakesAPoll() throws Exception {
+        CompletableFuture<PopResult> answer = park(second, queueMode("sql"));
+        first.store("sql", "a", "1");
+        assertEquals(List.of("1"), payloads(answer.get(30, TimeUnit.SECONDS)));
+    }
+
+    @Test
+    void aReleaseAtOneBrokerWakesAPollAtTheOther() throws Exception {
+        first.push("released", "a", "1", "2");
+        PopRequest one = sized(queueMode("released"), 1, 1);
+        PopResult held = first.pop(one);
+        CompletableFuture<PopResult> answer = park(second, one);
+        first.ack(one, held, AckStatus.COMPLETED);
+        assertEquals(List.of("2"), payloads(answer.get(30, TimeUnit.SECONDS)));
+    }
+
+    @Test
+    void aKilledListenerComesBackAndNothingIsMissed() throws Exception {
+        CompletableFuture<PopResult> answer = park(second, queueMode("healed"));
+        killOthers();
+        first.store("healed", "a", "1");
+        assertEquals(List.of("1"), payloads(answer.get(30, TimeUnit.SECONDS)));
+        await(secondCarrier::isListening);
+        CompletableFuture<PopResult> next = park(second, queueMode("healed too"));
+        first.push("healed too", "a", "2");
+        assertEquals(List.of("2"), payloads(next.get(30, TimeUnit.SECONDS)));
+    }
+
+    @Test
+    void withoutAListenerALookFindsWhatWasWritten() throws Exception {
+        secondCarrier.close();
+        CompletableFuture<PopResult> answer = park(second, queueMode("bridged"));
+        first.store("bridged", "a", "1");
+        second.hinted.bridge(() -> false);
+        assertEquals(List.of("1"), payloads(answer.get(30, TimeUnit.SECONDS)));
+        assertFalse(secondCarrier.isListening());
+    }
+
+    @Test
+    void aQueueDeletedAtOneBrokerIsLookedUpAgainAtTheOther() throws Exception {
+        first.push("reborn", "a", "1");
+        PopResult result = second.pop(queueMode("reborn"));
+        second.ack(queueMode("reborn"), result, AckStatus.COMPLETED);
+        CompletableFuture<PopResult> answer = park(second, queueMode("reborn"));
+        int queueId = first.lane("reborn", "a").queueId();
+        first.rows(
+                "select queen_store.delete_queue(?::uuid, 'reborn')",
+                "00000000-0000-0000-0000-000000000001");
+        first.ready.queueChanged(queueId);
+        await(
+                () ->
+                        !first.rows(
+                                        "select 1 from queen_store.queues"
+                                                + " where name = 'reborn' and deleted_at is null")
+                                .isEmpty());
+        first.push("reborn", "a", "2");
+        assertEquals(List.of("2"), payloads(answer.get(30, TimeUnit.SECONDS)));
+    }
+
+    /** Ends every server process but the one that asks. */
+    private void killOthers() {
+        first.rows(
+                "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
+                        + " where datname = current_database() and pid <> pg_backend_pid()");
+    }
+
+    private static NotifyCarrier carrier(ConsumeEngine engine) {
+        NotifyCarrier carrier =
+                new NotifyCarrier(
+                        engine.database,
+                        engine.outbox,
+                        engine.hinted,
+                        engine.metrics,
+                        Clock.SYSTEM);
+        carrier.start();
+        return carrier;
+    }
+
+    private static CompletableFuture<PopResult> park(ConsumeEngine engine, PopRequest request) {
+        int before = engine.ready.pollCount();
+        CompletableFuture<PopResult> answer =
+                CompletableFuture.supplyAsync(
+                        () -> engine.pop(waiting(request, Duration.ofSeconds(100))),
+                        Executors.newVirtualThreadPerTaskExecutor());
+        await(() -> engine.ready.pollCount() > before);
+        return answer;
+    }
+
+    private static void await(BooleanSupplier condition) {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        while (!condition.getAsBoolean()) {
+            assertTrue(System.nanoTime() < deadline);
+            Thread.onSpinWait();
+        }
+    }
+}
