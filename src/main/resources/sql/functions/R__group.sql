@@ -220,20 +220,37 @@ create or replace function queen_store.effective_cursor(p_partition_id bigint, p
 returns bigint
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
+#variable_conflict use_column
 begin
     return (
         select case
-               when c.partition_id is not null then greatest(c.committed, p.log_start - 1)
+               when c.generation = g.generation then greatest(c.committed, p.log_start - 1)
                else queen_store.start_committed(
                    p.id, p.log_start, p.last_offset, p.last_write_at,
                    coalesce(g.seek_rule, g.start_rule),
                    case when g.seek_rule is null then g.start_at else g.seek_at end) end
-        from queen_store.partitions p
-        join queen_store.groups g on g.id = p_group_id and g.queue_id = p.queue_id
-        left join queen_store.cursors c
-            on c.partition_id = p.id and c.group_id = g.id and c.generation = g.generation
-        where p.id = p_partition_id);
+        from (
+            select p.id, p.queue_id, p.log_start, p.last_offset, p.last_write_at
+            from queen_store.partitions p
+            where p.id = p_partition_id
+            limit 1) p
+        cross join lateral (
+            select g.queue_id, g.generation, g.start_rule, g.start_at, g.seek_rule, g.seek_at
+            from queen_store.groups g
+            where g.id = p_group_id
+            limit 1) g
+        left join lateral (
+            select c.generation, c.committed
+            from queen_store.cursors c
+            where c.partition_id = p_partition_id and c.group_id = p_group_id
+            limit 1) c on true
+        where g.queue_id = p.queue_id);
 end
 $$;
 comment on function queen_store.effective_cursor(bigint, integer) is

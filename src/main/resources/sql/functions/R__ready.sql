@@ -26,12 +26,13 @@ as $$
 #variable_conflict use_column
 begin
     return query
-    select p.id, p.name, p.last_write_at, p.last_offset, c.lease_expires_at
+    select p.id, p.name, p.last_write_at, p.last_offset,
+           case when c.generation = g.generation then c.lease_expires_at end
     from (
-        select g.id, g.generation, coalesce(g.seek_rule, g.start_rule) as rule,
+        select g.queue_id, g.generation, coalesce(g.seek_rule, g.start_rule) as rule,
                case when g.seek_rule is null then g.start_at else g.seek_at end as at
         from queen_store.groups g
-        where g.id = p_group_id and g.queue_id = p_queue_id
+        where g.id = p_group_id
         limit 1) g
     cross join lateral (
         select p.id, p.name, p.last_write_at, p.last_offset, p.log_start
@@ -44,12 +45,12 @@ begin
         order by p.last_write_at, p.id
         offset 0) p
     left join lateral (
-        select c.committed, c.lease_expires_at
+        select c.generation, c.committed, c.lease_expires_at
         from queen_store.cursors c
-        where c.partition_id = p.id and c.group_id = p_group_id and c.generation = g.generation
+        where c.partition_id = p.id and c.group_id = p_group_id
         limit 1) c on true
-    where p.last_offset > case
-        when c.committed is not null then c.committed
+    where g.queue_id = p_queue_id and p.last_offset > case
+        when c.generation = g.generation then c.committed
         else queen_store.start_committed(
             p.id, p.log_start, p.last_offset, p.last_write_at, g.rule, g.at) end
     order by p.last_write_at, p.id

@@ -112,8 +112,9 @@ create table queen_store.partitions (
     autovacuum_vacuum_cost_delay = 0,
     vacuum_truncate = off
 );
+-- Without the id: a plan made while the table is empty would take this index to look one up.
 create index partitions_queue_id_last_write_at_idx
-    on queen_store.partitions (queue_id, last_write_at, id);
+    on queen_store.partitions (queue_id, last_write_at);
 
 comment on table queen_store.partitions is
     'One row per lane: the offset allocator and the bounds of what is retained.';

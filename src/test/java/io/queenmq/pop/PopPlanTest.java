@@ -1,0 +1,183 @@
+package io.queenmq.pop;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.queenmq.testkit.TestDatabase;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Goal: the consuming procedures probe keys whatever the planner believed when their plans were
+ * made. Method: one connection calls each of them while the tables are empty, and vacuumed as such,
+ * which is what makes a scan look cheapest; then 200,000 lanes are loaded without an analyze, and
+ * the same connection, with the same plans, may touch only so many buffers.
+ */
+class PopPlanTest {
+    private static final int LANES = 200_000;
+    private static final String TENANT = "'00000000-0000-0000-0000-000000000001'::uuid";
+    private static final String TWENTY =
+            "array(select (i * 9973 % 200000 + 1)::bigint from generate_series(1, 20) i)";
+
+    /** Each call with the buffers it may touch: hits and reads, those inside the function too. */
+    private static final Map<String, Integer> CALLS =
+            Map.ofEntries(
+                    Map.entry(
+                            "queen_store.claim_leased(array[gen_random_uuid()], array[2000], array[0],"
+                                    + " array[60], array[true], 1000000, array_fill(1, array[20]), "
+                                    + TWENTY
+                                    + ", array_fill(1, array[20]))",
+                            900),
+                    Map.entry(
+                            "queen_store.claim_auto(array[1], array[1], 1000, array[1],"
+                                    + " array[77777::bigint], array[1])",
+                            80),
+                    Map.entry(
+                            "queen_store.claim_first(array[gen_random_uuid()], array[1], array[1],"
+                                    + " array[0], array[false], 1000, array[1], array[88888::bigint],"
+                                    + " array[2], array['all'], array[null::timestamptz])",
+                            120),
+                    Map.entry(
+                            "queen_store.read_segments(array[5::bigint, 150000], array[0::bigint, 0])",
+                            20),
+                    Map.entry(
+                            "queen_store.release_lease(gen_random_uuid(), "
+                                    + TWENTY
+                                    + ", array_fill(1,"
+                                    + " array[20]))",
+                            150),
+                    Map.entry(
+                            "queen_store.ack_batches("
+                                    + TWENTY
+                                    + ", array_fill(1, array[20]), array_fill(gen_random_uuid(),"
+                                    + " array[20]), array_fill(0::bigint, array[20]))",
+                            400),
+                    Map.entry(
+                            "queen_store.ack_messages(array["
+                                    + TENANT
+                                    + "], array[123456::bigint], array['g'], array[null::uuid], array[1,"
+                                    + " 1], array[decode('00', 'hex'), decode('01', 'hex')], array[0,"
+                                    + " 1]::smallint[], array[null, 'x'], false)",
+                            150),
+                    Map.entry(
+                            "queen_store.extend_lease("
+                                    + TENANT
+                                    + ", queen_store.lease_uuid(gen_random_uuid(), 4711), 60)",
+                            40),
+                    Map.entry("queen_store.lanes_with_work(1, 1, null, null, 0, 100)", 1_000),
+                    Map.entry("queen_store.effective_cursor(199999, 1)", 30),
+                    Map.entry(
+                            "queen_store.start_committed(199999, 0, 0, clock_timestamp(), 'instant',"
+                                    + " clock_timestamp())",
+                            20),
+                    Map.entry("queen_store.mark_consumed(array[1])", 40));
+
+    private static TestDatabase database;
+    private static Connection connection;
+
+    @BeforeAll
+    static void load() throws SQLException {
+        database = TestDatabase.migrated();
+        connection = database.connect();
+        for (String table : List.of("queues", "partitions", "groups", "cursors", "leases")) {
+            run("alter table queen_store." + table + " set (autovacuum_enabled = off)");
+            run("vacuum analyze queen_store." + table);
+        }
+        for (String table : List.of("segments_0", "segments_1")) {
+            run("alter table queen_store." + table + " set (autovacuum_enabled = off)");
+            run("vacuum analyze queen_store." + table);
+        }
+        for (String call : CALLS.keySet()) {
+            for (int i = 0; i < 7; i++) {
+                run("select * from " + call);
+            }
+        }
+        run(
+                "insert into queen_store.queues (tenant_id, name) select "
+                        + TENANT
+                        + ", 'q' || i from generate_series(1, 2000) i");
+        run(
+                "insert into queen_store.groups (queue_id, name, start_rule) select 1, case i when 1"
+                        + " then 'g' else 'g' || i end, 'all' from generate_series(1, 2000) i");
+        run(
+                "insert into queen_store.partitions (queue_id, name, last_offset) select 1, 'p' || i,"
+                        + " 0 from generate_series(1, "
+                        + LANES
+                        + ") i");
+        run(
+                "insert into queen_store.segments (epoch, partition_id, base_offset, end_offset,"
+                        + " created_at, flush_id, keys, frames) select 1, i, 0, 0, clock_timestamp(), 1,"
+                        + " decode(lpad(to_hex(i), 32, '0'), 'hex'), '\\x00000003007b7d' from"
+                        + " generate_series(1, "
+                        + LANES
+                        + ") i");
+        run(
+                "insert into queen_store.cursors (partition_id, group_id, generation, committed)"
+                        + " select i, 1, 1, -1 from generate_series(1, "
+                        + LANES
+                        + ") i");
+    }
+
+    @AfterAll
+    static void drop() throws SQLException {
+        connection.close();
+        database.close();
+    }
+
+    private static List<@Nullable Object[]> run(String sql) throws SQLException {
+        return TestDatabase.rows(connection, sql);
+    }
+
+    @Test
+    void everyCallTouchesAFewBuffersPerLaneAndScansNoTable() throws SQLException {
+        long scans = sequentialScans();
+        StringBuilder report = new StringBuilder();
+        boolean within = true;
+        for (Map.Entry<String, Integer> call : CALLS.entrySet()) {
+            int buffers = buffers(call.getKey());
+            within &= buffers <= call.getValue();
+            report.append(buffers).append(" of ").append(call.getValue()).append("  ");
+            report.append(call.getKey(), 0, 30).append('\n');
+        }
+        assertTrue(within, report.toString());
+        assertEquals(scans, sequentialScans(), report.toString());
+    }
+
+    /** Of the whole call, as the outermost plan node reports it. */
+    private static int buffers(String call) throws SQLException {
+        StringBuilder plan = new StringBuilder();
+        for (@Nullable Object[] row :
+                run("explain (analyze, buffers, timing off, summary off) select * from " + call)) {
+            plan.append(row[0]).append('\n');
+        }
+        Matcher matcher =
+                Pattern.compile("Buffers: shared(?: hit=(\\d+))?(?: read=(\\d+))?").matcher(plan);
+        if (!matcher.find()) {
+            return 0;
+        }
+        return number(matcher.group(1)) + number(matcher.group(2));
+    }
+
+    private static int number(@Nullable String digits) {
+        return digits == null ? 0 : Integer.parseInt(digits);
+    }
+
+    /** Of the tables that grow; epochs has two rows and is read whole. */
+    private static long sequentialScans() throws SQLException {
+        run("select pg_stat_force_next_flush()");
+        Object scans =
+                run("select sum(seq_scan)::bigint from pg_stat_user_tables where schemaname ="
+                                + " 'queen_store' and relname in ('queues', 'partitions', 'groups',"
+                                + " 'cursors', 'leases', 'segments_0', 'segments_1')")
+                        .getFirst()[0];
+        return scans instanceof Long count ? count : -1;
+    }
+}
