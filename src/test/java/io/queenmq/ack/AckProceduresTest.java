@@ -15,99 +15,16 @@ import io.queenmq.testkit.LogFixture.Acked;
 import io.queenmq.testkit.LogFixture.Claim;
 import io.queenmq.testkit.LogFixture.Item;
 import io.queenmq.testkit.LogFixture.Job;
-import io.queenmq.testkit.LogFixture.Unit;
-import io.queenmq.testkit.TestDatabase;
-import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** The contract's example throughout: a batch of offsets 10 to 19, the cursor at 9. */
-class AckProceduresTest {
-    private static TestDatabase database;
-
-    private Connection connection;
-    private LogFixture log;
-    private int queue;
-    private int group;
-    private long lane;
-
-    @BeforeAll
-    static void create() {
-        database = TestDatabase.migrated();
-    }
-
-    @AfterAll
-    static void drop() {
-        database.close();
-    }
-
-    @BeforeEach
-    void setUp() throws SQLException {
-        connection = database.connect();
-        TestDatabase.rows(connection, "set statement_timeout = '20s'");
-        log = new LogFixture(connection);
-        queue = log.queue();
-        group = log.group(queue);
-        lane = log.lane(queue);
-        log.fill(lane, 5, 6);
-        log.cursor(lane, group, 9);
-    }
-
-    @AfterEach
-    void close() throws SQLException {
-        connection.close();
-    }
-
-    private UUID lease() throws SQLException {
-        List<Claim> claims = log.claimLeased(Job.of(10), group, lane);
-        assertEquals(10, claims.getFirst().from());
-        return leaseOf(claims);
-    }
-
-    private static UUID leaseOf(List<Claim> claims) {
-        assertEquals("leased", claims.getFirst().verdict());
-        UUID lease = claims.getFirst().leaseId();
-        assertNotNull(lease);
-        return lease;
-    }
-
-    private static List<String> verdicts(List<Acked> acked) {
-        return acked.stream().map(Acked::verdict).toList();
-    }
-
-    private static List<Boolean> released(List<Acked> acked) {
-        return acked.stream().map(Acked::released).toList();
-    }
-
-    private static Item[] all(int from, int to) {
-        List<Item> items = new ArrayList<>();
-        for (int i = from; i <= to; i++) {
-            items.add(completed("m" + i));
-        }
-        return items.toArray(Item[]::new);
-    }
-
-    private @Nullable Object[] cursor() throws SQLException {
-        return log.rows(
-                        "select committed, batch_end, lease_id, prev_lease, prev_committed,"
-                                + " retry_count, attempt_count from queen_store.cursors where"
-                                + " partition_id = ? and group_id = ?",
-                        lane,
-                        group)
-                .getFirst();
-    }
-
-    // Whole batches.
-
+class AckProceduresTest extends AckScene {
     @Test
     void aWholeBatchReleasesTheLeaseAndResetsTheCounters() throws SQLException {
         UUID lease = lease();
@@ -189,13 +106,6 @@ class AckProceduresTest {
         log.ack(lane, "g", null, completed("m25"));
         assertEquals(stamped.getFirst()[1], stamp().getFirst()[1]);
     }
-
-    private List<@Nullable Object[]> stamp() throws SQLException {
-        return log.rows(
-                "select consumed_at, xmin::text from queen_store.groups where id = ?", group);
-    }
-
-    // The table of resolutions.
 
     @Test
     void completedToTheEndReleases() throws SQLException {
@@ -382,8 +292,6 @@ class AckProceduresTest {
         assertEquals(List.of("done"), verdicts(log.ack(lane, "g", lease(), completed("m19"))));
     }
 
-    // Without a lease.
-
     @Test
     void withoutALeaseACompletedAckStillResolvesInTheLeasedBatch() throws SQLException {
         UUID lease = lease();
@@ -412,8 +320,6 @@ class AckProceduresTest {
         assertEquals(0, row[5]);
         assertEquals(0, letters());
     }
-
-    // Acks that cannot act.
 
     @Test
     void belowTheCursorCompletedIsANoopAndAFailureIsStale() throws SQLException {
@@ -456,224 +362,6 @@ class AckProceduresTest {
     }
 
     @Test
-    void anExpiredLeaseIsInvalidEvenIfNobodyTookTheLane() throws SQLException {
-        UUID lease = lease();
-        log.expire(lane, group);
-        assertEquals(
-                List.of("invalid_lease", "invalid_lease"),
-                verdicts(log.ack(lane, "g", lease, completed("m19"), completed("m3"))));
-        assertEquals(
-                List.of("invalid_lease"),
-                verdicts(log.ack(lane, "g", UUID.randomUUID(), completed("m19"))));
-        assertEquals(9, log.committed(lane, group));
-    }
-
-    @Test
-    void anAckWithTheLeaseAcknowledgedLastRepeatsItselfWithoutEffect() throws SQLException {
-        UUID lease = lease();
-        log.ack(lane, "g", lease, completed("m11"), dlq("m12", "bad"));
-        assertEquals(
-                List.of("noop", "noop"),
-                verdicts(log.ack(lane, "g", lease, completed("m11"), dlq("m12", "bad"))));
-        assertEquals(1, letters());
-        assertEquals(12, log.committed(lane, group));
-        assertEquals(
-                List.of("stale", "noop"),
-                verdicts(log.ack(lane, "g", lease, failed("m11", "x"), failed("m15", "x"))));
-        assertEquals(0, cursor()[5]);
-    }
-
-    @Test
-    void aLateHolderChangesNothing() throws SQLException {
-        log.run("update queen_store.queues set retry_limit = 0 where id = ?", queue);
-        UUID late = lease();
-        log.expire(lane, group);
-        UUID now = lease();
-        log.ack(lane, "g", now, failed("m10", "poison"));
-        assertEquals(
-                List.of("invalid_lease"), verdicts(log.ack(lane, "g", late, failed("m10", "x"))));
-        assertEquals(
-                List.of("invalid_lease"), verdicts(log.ack(lane, "g", late, completed("m10"))));
-        assertEquals(1, letters());
-        assertEquals(10, log.committed(lane, group));
-    }
-
-    @Test
-    void theLaneMustBeTheTenantsOwn() throws SQLException {
-        Unit foreign = new Unit(UUID.randomUUID(), lane, "g", lease());
-        assertEquals(
-                List.of("not_owned"), verdicts(log.ack(List.of(foreign), true, completed("m19"))));
-        Unit unknown = new Unit(LogFixture.TENANT, 999_999_999L, "g", null);
-        assertEquals(
-                List.of("not_owned"), verdicts(log.ack(List.of(unknown), true, completed("m19"))));
-    }
-
-    @Test
-    void aGroupThatNeverPoppedTheLaneIsNotFound() throws SQLException {
-        assertEquals(
-                List.of("consumer_not_found"),
-                verdicts(log.ack(lane, "stranger", null, completed("m19"))));
-        log.group(queue, "idle", "all", null);
-        assertEquals(
-                List.of("consumer_not_found"),
-                verdicts(log.ack(lane, "idle", null, completed("m19"))));
-        UUID lease = lease();
-        log.run("update queen_store.groups set generation = 2 where id = ?", group);
-        assertEquals(
-                List.of("consumer_not_found"),
-                verdicts(log.ack(lane, "g", lease, completed("m19"))));
-        log.run("update queen_store.queues set deleted_at = now() where id = ?", queue);
-        assertEquals(
-                List.of("consumer_not_found"),
-                verdicts(log.ack(lane, "g", lease, completed("m19"))));
-    }
-
-    // Several units, several connections.
-
-    @Test
-    void unitsAreResolvedIndependentlyAndInOrderWhereTheyShareACursor() throws SQLException {
-        UUID lease = lease();
-        long other = log.lane(queue);
-        log.cursor(other, group, -1);
-        log.append(other, "a", "b");
-        List<Acked> acked =
-                log.ack(
-                        List.of(
-                                new Unit(LogFixture.TENANT, lane, "g", lease),
-                                new Unit(LogFixture.TENANT, lane, "g", UUID.randomUUID()),
-                                new Unit(LogFixture.TENANT, lane, "g", null),
-                                new Unit(LogFixture.TENANT, other, "g", null)),
-                        true,
-                        new Item(3, "m25", 0, null),
-                        new Item(1, "m19", 0, null),
-                        new Item(2, "m12", 0, null),
-                        new Item(4, "b", 0, null));
-        assertEquals(4, acked.size());
-        assertEquals(List.of("done", "done", "invalid_lease", "done"), verdicts(acked));
-        assertEquals(25, log.committed(lane, group));
-        assertEquals(1, log.committed(other, group));
-    }
-
-    @Test
-    void aLockedCursorIsBusyUnlessTheCallerWaits() throws SQLException {
-        UUID lease = lease();
-        try (Connection holder = database.connect()) {
-            holder.setAutoCommit(false);
-            new LogFixture(holder)
-                    .rows(
-                            "select from queen_store.cursors where partition_id = ? for no key update",
-                            lane);
-            assertEquals(List.of("busy"), verdicts(log.ack(lane, "g", lease, completed("m19"))));
-            log.run("set lock_timeout = '50ms'");
-            SQLException timeout = null;
-            try {
-                log.ack(
-                        List.of(new Unit(LogFixture.TENANT, lane, "g", lease)),
-                        true,
-                        completed("m19"));
-            } catch (SQLException e) {
-                timeout = e;
-            }
-            assertNotNull(timeout);
-            assertEquals("55P03", timeout.getSQLState());
-            holder.rollback();
-        }
-        assertEquals(List.of("done"), verdicts(log.ack(lane, "g", lease, completed("m19"))));
-    }
-
-    @Test
-    void anAckThatWaitedSeesThatItsLeaseWasTakenOver() throws Exception {
-        UUID lease = lease();
-        try (Connection holder = database.connect();
-                Connection waiter = database.connect()) {
-            LogFixture taking = new LogFixture(holder);
-            holder.setAutoCommit(false);
-            taking.expire(lane, group);
-            assertEquals(
-                    "leased", taking.claimLeased(Job.of(10), group, lane).getFirst().verdict());
-            LogFixture waiting = new LogFixture(waiter);
-            int pid = (int) waiting.value("select pg_backend_pid()");
-            List<Acked> acked = new ArrayList<>();
-            Thread thread =
-                    Thread.ofVirtual()
-                            .start(
-                                    () -> {
-                                        try {
-                                            acked.addAll(
-                                                    waiting.ack(
-                                                            List.of(
-                                                                    new Unit(
-                                                                            LogFixture.TENANT,
-                                                                            lane,
-                                                                            "g",
-                                                                            lease)),
-                                                            true,
-                                                            completed("m19")));
-                                        } catch (SQLException e) {
-                                            throw new IllegalStateException(e);
-                                        }
-                                    });
-            while (thread.isAlive()
-                    && log.rows("select from pg_locks where pid = ? and not granted", pid)
-                            .isEmpty()) {
-                Thread.onSpinWait();
-            }
-            holder.commit();
-            thread.join();
-            assertEquals(List.of("invalid_lease"), verdicts(acked));
-            assertEquals(9, log.committed(lane, group));
-        }
-    }
-
-    @Test
-    void ofAnAckAndATakeoverExactlyOneWins() throws Exception {
-        try (Connection second = database.connect()) {
-            LogFixture taker = new LogFixture(second);
-            for (int i = 0; i < 200; i++) {
-                String name = "race" + i;
-                int raced = log.group(queue, name, "all", null);
-                log.cursor(lane, raced, 9);
-                UUID lease = leaseOf(log.claimLeased(Job.of(10), raced, lane));
-                log.run(
-                        "update queen_store.cursors set lease_expires_at = clock_timestamp() +"
-                                + " interval '2 ms' where group_id = ?",
-                        raced);
-                Thread other = Thread.ofVirtual().start(() -> takeOver(taker, raced));
-                String verdict = "busy";
-                while (verdict.equals("busy")) {
-                    verdict = log.ack(lane, name, lease, completed("m19")).getFirst().verdict();
-                }
-                other.join();
-                @Nullable Object[] row =
-                        log.rows(
-                                        "select committed, attempt_offset from queen_store.cursors"
-                                                + " where group_id = ?",
-                                        raced)
-                                .getFirst();
-                boolean acked = verdict.equals("done");
-                assertEquals(acked ? "done" : "invalid_lease", verdict);
-                assertEquals(acked ? 19L : 9L, row[0]);
-                assertEquals(acked ? 20L : 10L, row[1], "first offset that the taker got");
-            }
-        }
-    }
-
-    private void takeOver(LogFixture taker, int raced) {
-        try {
-            while (!taker.claimLeased(Job.of(10), raced, lane)
-                    .getFirst()
-                    .verdict()
-                    .equals("leased")) {
-                Thread.onSpinWait();
-            }
-        } catch (SQLException e) {
-            throw new IllegalStateException(e);
-        }
-    }
-
-    // Storage.
-
-    @Test
     void cursorUpdatesStayHeapOnly() throws SQLException {
         log.rows("select pg_stat_force_next_flush()");
         long[] before = updates();
@@ -695,39 +383,5 @@ class AckProceduresTest {
         long hot = after[1] - before[1];
         assertTrue(all >= 1_200, "updates " + all);
         assertTrue(hot * 10 >= all * 9, hot + " of " + all + " heap-only");
-    }
-
-    private long[] updates() throws SQLException {
-        @Nullable Object[] row =
-                log.rows(
-                                "select n_tup_upd, n_tup_hot_upd from pg_stat_user_tables where relid ="
-                                        + " 'queen_store.cursors'::regclass")
-                        .getFirst();
-        return new long[] {number(row[0]), number(row[1])};
-    }
-
-    private static long number(@Nullable Object value) {
-        assertNotNull(value);
-        return (Long) value;
-    }
-
-    private @Nullable Object[] letter(long offset) throws SQLException {
-        List<@Nullable Object[]> letters =
-                log.rows(
-                        "select error, retry_count, transaction_id, payload from"
-                                + " queen_store.dead_letters where partition_id = ? and \"offset\" = ?",
-                        lane,
-                        offset);
-        assertEquals(1, letters.size());
-        return letters.getFirst();
-    }
-
-    private int letters() throws SQLException {
-        return log.rows("select from queen_store.dead_letters where partition_id = ?", lane).size();
-    }
-
-    private static String text(@Nullable Object bytes) {
-        assertNotNull(bytes);
-        return new String((byte[]) bytes, StandardCharsets.UTF_8);
     }
 }

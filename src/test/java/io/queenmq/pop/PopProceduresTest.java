@@ -10,7 +10,6 @@ import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.LogFixture.Candidate;
 import io.queenmq.testkit.LogFixture.Claim;
 import io.queenmq.testkit.LogFixture.Job;
-import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -18,46 +17,9 @@ import java.time.Instant;
 import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-class PopProceduresTest {
-    private static TestDatabase database;
-
-    private Connection connection;
-    private LogFixture log;
-    private int queue;
-    private int group;
-    private long lane;
-
-    @BeforeAll
-    static void create() {
-        database = TestDatabase.migrated();
-    }
-
-    @AfterAll
-    static void drop() {
-        database.close();
-    }
-
-    @BeforeEach
-    void setUp() throws SQLException {
-        connection = database.connect();
-        log = new LogFixture(connection);
-        queue = log.queue();
-        group = log.group(queue);
-        lane = log.lane(queue);
-        log.cursor(lane, group, -1);
-    }
-
-    @AfterEach
-    void close() throws SQLException {
-        connection.close();
-    }
-
+class PopProceduresTest extends PopScene {
     @Test
     void leasesUpToTheBudgetAcrossSegments() throws SQLException {
         log.fill(lane, 3, 10);
@@ -394,78 +356,6 @@ class PopProceduresTest {
     }
 
     @Test
-    void claimFirstPlacesTheCursorByTheRuleOfTheGroup() throws SQLException {
-        long bare = log.lane(queue);
-        log.fill(bare, 1, 3);
-        Claim claim = log.claimFirst(Job.of(2), group, "instant", serverNow(), bare).getFirst();
-        assertEquals("leased", claim.verdict());
-        assertEquals(0, claim.from());
-    }
-
-    @Test
-    void claimFirstOfAnUnregisteredGroupUsesTheRuleOfThePop() throws SQLException {
-        int pinned = log.group(queue, "pinned", null, null);
-        log.fill(lane, 1, 3);
-        Claim claim = log.claimFirst(Job.of(2), pinned, "new", null, lane).getFirst();
-        assertEquals("empty", claim.verdict());
-        assertEquals(2, log.committed(lane, pinned));
-        log.fill(lane, 1, 1);
-        assertEquals(3, log.claimLeased(Job.of(2), pinned, lane).getFirst().from());
-        int nowhere = log.group(queue, "nowhere", null, null);
-        assertEquals(
-                "no_cursor",
-                log.claimFirst(Job.of(2), nowhere, null, null, lane).getFirst().verdict());
-    }
-
-    @Test
-    void claimFirstDeliversWhatCameAfterThePollArrived() throws SQLException {
-        int pinned = log.group(queue, "pinned", null, null);
-        Instant arrival = serverNow();
-        long late = log.lane(queue);
-        log.fill(late, 1, 2);
-        Claim claim = log.claimFirst(Job.of(5), pinned, "instant", arrival, late).getFirst();
-        assertEquals("leased", claim.verdict());
-        assertEquals(0, claim.from());
-    }
-
-    @Test
-    void claimFirstWritesNoRowForAnIdleLaneOfARegisteredGroup() throws SQLException {
-        long bare = log.lane(queue);
-        assertEquals(
-                "empty", log.claimFirst(Job.of(1), group, null, null, bare).getFirst().verdict());
-        assertEquals(
-                0, log.rows("select from queen_store.cursors where partition_id = ?", bare).size());
-    }
-
-    @Test
-    void claimFirstStartsAnOldGenerationAnew() throws SQLException {
-        log.fill(lane, 1, 5);
-        log.claimLeased(Job.of(2), group, lane);
-        log.run(
-                "update queen_store.cursors set committed = 3, retry_count = 2 where partition_id = ?",
-                lane);
-        log.run("update queen_store.groups set generation = 2 where id = ?", group);
-        Claim claim = log.claimFirst(Job.of(2), group, null, null, lane).getFirst();
-        assertEquals("leased", claim.verdict());
-        assertEquals(0, claim.from());
-        assertEquals(1, claim.attempt());
-        assertEquals(
-                0,
-                log.value(
-                        "select retry_count from queen_store.cursors where partition_id = ?",
-                        lane));
-    }
-
-    @Test
-    void claimFirstServesAnAutoAckJobAtOnce() throws SQLException {
-        long bare = log.lane(queue);
-        log.fill(bare, 1, 3);
-        Claim claim = log.claimFirst(Job.auto(2), group, null, null, bare).getFirst();
-        assertEquals("served", claim.verdict());
-        assertEquals(1, log.committed(bare, group));
-    }
-
-    @Test
     void aReleasedClaimChargesNoDelivery() throws SQLException {
         log.fill(lane, 1, 3);
         log.claimLeased(Job.of(2), group, lane);
@@ -495,38 +385,6 @@ class PopProceduresTest {
     }
 
     @Test
-    void ofTwoClaimsAtOnceOneGetsTheLane() throws SQLException {
-        log.fill(lane, 1, 3);
-        try (Connection other = database.connect()) {
-            other.setAutoCommit(false);
-            Claim theirs = new LogFixture(other).claimLeased(Job.of(1), group, lane).getFirst();
-            assertEquals("leased", theirs.verdict());
-            assertEquals("busy", log.claimLeased(Job.of(1), group, lane).getFirst().verdict());
-            other.commit();
-            assertEquals("held", log.claimLeased(Job.of(1), group, lane).getFirst().verdict());
-        }
-    }
-
-    @Test
-    void ofTwoFirstClaimsAtOnceOnePlacesTheCursor() throws SQLException {
-        long bare = log.lane(queue);
-        log.fill(bare, 1, 3);
-        try (Connection other = database.connect()) {
-            other.setAutoCommit(false);
-            Claim theirs =
-                    new LogFixture(other).claimFirst(Job.of(1), group, null, null, bare).getFirst();
-            assertEquals("leased", theirs.verdict());
-            assertEquals(
-                    "busy",
-                    log.claimFirst(Job.of(1), group, null, null, bare).getFirst().verdict());
-            other.commit();
-            assertEquals(
-                    "held",
-                    log.claimFirst(Job.of(1), group, null, null, bare).getFirst().verdict());
-        }
-    }
-
-    @Test
     void claimsWhileAnAppendHoldsTheLaneSeeOnlyWhatIsCommitted() throws SQLException {
         log.fill(lane, 1, 3);
         try (Connection other = database.connect()) {
@@ -538,41 +396,5 @@ class PopProceduresTest {
             assertEquals(2, claim.lastOffset());
             other.commit();
         }
-    }
-
-    private long[] lanes(int count, int messages) throws SQLException {
-        long[] lanes = new long[count];
-        for (int i = 0; i < count; i++) {
-            lanes[i] = log.lane(queue);
-            log.cursor(lanes[i], group, -1);
-            log.fill(lanes[i], 1, messages);
-        }
-        return lanes;
-    }
-
-    private List<Candidate> one(int job) {
-        return List.of(new Candidate(job, lane, group));
-    }
-
-    private int release(@Nullable UUID lease) throws SQLException {
-        return (int)
-                log.value(
-                        "select queen_store.release_lease(?, ?, ?)",
-                        lease,
-                        new Long[] {lane},
-                        new Integer[] {group});
-    }
-
-    private void age(long of, long base, int seconds) throws SQLException {
-        log.run(
-                "update queen_store.segments set created_at = created_at - make_interval(secs => ?)"
-                        + " where partition_id = ? and base_offset = ?",
-                seconds,
-                of,
-                base);
-    }
-
-    private Instant serverNow() throws SQLException {
-        return ((java.sql.Timestamp) log.value("select clock_timestamp()")).toInstant();
     }
 }
