@@ -34,6 +34,7 @@ public final class Broker implements AutoCloseable {
     private static final Duration STOP_PATIENCE = Duration.ofSeconds(10);
 
     private final Parts parts = new Parts();
+    private final Metrics metrics;
     private final Optional<EmbeddedPostgres> embedded;
     private final DatabaseConfig databaseConfig;
     private final Pop pop;
@@ -49,7 +50,7 @@ public final class Broker implements AutoCloseable {
         boolean complete = false;
         try {
             Clock clock = Clock.SYSTEM;
-            Metrics metrics = parts.own("metrics", new Metrics());
+            metrics = parts.own("metrics", new Metrics());
             UuidMint mint = new UuidMint(() -> clock.now().toEpochMilli());
 
             embedded =
@@ -77,6 +78,7 @@ public final class Broker implements AutoCloseable {
             Groups groups = new Groups(config.group(), database, clock);
             LaneNames names = new LaneNames(database);
             catalog.onChange(groups::queueChanged);
+            catalog.onChange(names::queueChanged);
             catalog.onChange(ready::queueChanged);
 
             KeyMemory memory = new KeyMemory(config.dedup(), clock);
@@ -151,6 +153,11 @@ public final class Broker implements AutoCloseable {
     /** Where the data is. */
     public DatabaseConfig database() {
         return databaseConfig;
+    }
+
+    /** What it counts. */
+    public Metrics metrics() {
+        return metrics;
     }
 
     /** The server of our own, if there is one. */

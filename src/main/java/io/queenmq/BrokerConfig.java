@@ -55,6 +55,12 @@ public record BrokerConfig(
                 AckConfig.DEFAULT);
     }
 
+    /** The same behind another listener. */
+    public BrokerConfig with(WebConfig other) {
+        return new BrokerConfig(
+                embedded, database, other, http, queue, push, dedup, group, ready, pop, ack);
+    }
+
     /**
      * What the environment says.
      *
@@ -109,11 +115,8 @@ public record BrokerConfig(
     }
 
     private static HttpConfig http(Settings settings) {
-        HttpConfig defaults = HttpConfig.defaults();
-        return new HttpConfig(
+        return HttpConfig.of(
                 Duration.ofMillis(settings.get(Variables.POP_TIMEOUT_MS)),
-                defaults.pollTimeMax(),
-                defaults.popMessagesMax(),
                 settings.get(Variables.SUBSCRIPTION_MODE).equals("new"));
     }
 

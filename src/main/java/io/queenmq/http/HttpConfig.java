@@ -8,15 +8,12 @@ import java.time.Duration;
  * @param pollTime how long a long poll waits that names no {@code timeout}
  * @param pollTimeMax longest wait of a long poll, whatever it asks for: below the 60 s after which
  *     most proxies cut a silent request
- * @param popMessagesMax most messages of one answer, whatever {@code batch} asks for
  * @param groupsStartAtNow whether a group that names no {@code subscriptionMode} begins with what
  *     comes next instead of the oldest message
  */
-public record HttpConfig(
-        Duration pollTime, Duration pollTimeMax, int popMessagesMax, boolean groupsStartAtNow) {
+public record HttpConfig(Duration pollTime, Duration pollTimeMax, boolean groupsStartAtNow) {
     private static final Duration POLL_TIME = Duration.ofSeconds(30);
     private static final Duration POLL_TIME_MAX = Duration.ofSeconds(55);
-    private static final int POP_MESSAGES_MAX = 10_000;
 
     /** Everything at its default. */
     public static HttpConfig defaults() {
@@ -26,6 +23,6 @@ public record HttpConfig(
     /** What an operator sets: who makes the usual wait longer than the longest means both. */
     public static HttpConfig of(Duration pollTime, boolean groupsStartAtNow) {
         Duration most = pollTime.compareTo(POLL_TIME_MAX) > 0 ? pollTime : POLL_TIME_MAX;
-        return new HttpConfig(pollTime, most, POP_MESSAGES_MAX, groupsStartAtNow);
+        return new HttpConfig(pollTime, most, groupsStartAtNow);
     }
 }

@@ -97,7 +97,7 @@ final class PopRoutes {
 
     private PopRequest request(Exchange exchange, PopScope scope) {
         Query query = exchange.query();
-        int batch = Math.clamp(query.int32("batch", DEFAULT_BATCH), 1, config.popMessagesMax());
+        int batch = Math.max(1, query.int32("batch", DEFAULT_BATCH));
         int lanes = Math.max(0, query.int32("partitions", 1));
         boolean wait = query.bool("wait", false);
         long pollMillis = query.unsigned64("timeout", config.pollTime().toMillis());

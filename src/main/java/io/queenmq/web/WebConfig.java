@@ -12,7 +12,8 @@ import java.time.Duration;
  *     per MiB of body
  * @param sendTime how long an answer may take to leave, and one second more per MiB of it
  * @param keepAlive how long an idle connection stays open; longer than that of a balancer in front
- * @param stopGrace how long requests in flight may take to end when the server stops
+ * @param stopGrace how long requests in flight may take to end when the server stops; above the
+ *     deadline of the slowest
  * @param requestsMax requests with a body that are worked on at once
  * @param bytesMax bytes of bodies and answers held at once, at least {@code bodyBytesMax}
  * @param admissionWait how long a request waits for room before it is refused
@@ -63,7 +64,7 @@ public record WebConfig(
                 Duration.ofSeconds(30),
                 Duration.ofSeconds(30),
                 keepAlive,
-                Duration.ofSeconds(20),
+                Duration.ofSeconds(30),
                 8_192,
                 Math.max(bodyBytesMax, Runtime.getRuntime().maxMemory() / 4),
                 Duration.ofSeconds(5),

@@ -18,12 +18,26 @@ import org.jspecify.annotations.Nullable;
 public final class Http implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-    private final HttpClient client =
-            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    private final HttpClient client;
     private final String base;
+    private final String tenant;
 
     public Http(int port) {
-        this.base = "http://127.0.0.1:" + port;
+        this(
+                HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build(),
+                "http://127.0.0.1:" + port,
+                "");
+    }
+
+    private Http(HttpClient client, String base, String tenant) {
+        this.client = client;
+        this.base = base;
+        this.tenant = tenant;
+    }
+
+    /** The same client, speaking for a tenant; not to be closed. */
+    public Http as(String newTenant) {
+        return new Http(client, base, newTenant);
     }
 
     /** An answer as text, and as JSON where it is some. */
@@ -56,12 +70,23 @@ public final class Http implements AutoCloseable {
 
     /** Sends a GET and does not wait for its answer. */
     public CompletableFuture<Reply> getLater(String path) {
-        return client.sendAsync(request(path).GET().build(), HttpResponse.BodyHandlers.ofString())
+        return sendLater(request(path).GET());
+    }
+
+    /** Sends a POST and does not wait for its answer. */
+    public CompletableFuture<Reply> postLater(String path, String body) {
+        return sendLater(request(path).POST(HttpRequest.BodyPublishers.ofString(body)));
+    }
+
+    private CompletableFuture<Reply> sendLater(HttpRequest.Builder request) {
+        return client.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString())
                 .thenApply(Http::reply);
     }
 
     private HttpRequest.Builder request(String path) {
-        return HttpRequest.newBuilder(URI.create(base + path)).timeout(PATIENCE);
+        HttpRequest.Builder request =
+                HttpRequest.newBuilder(URI.create(base + path)).timeout(PATIENCE);
+        return tenant.isEmpty() ? request : request.header("x-queen-tenant", tenant);
     }
 
     private Reply send(HttpRequest.Builder request) {

@@ -24,6 +24,7 @@ public final class RawClient implements Closeable {
     public RawClient(int port) throws IOException {
         socket = new Socket(InetAddress.getLoopbackAddress(), port);
         socket.setSoTimeout(10_000);
+        socket.setTcpNoDelay(true);
         in = socket.getInputStream();
     }
 

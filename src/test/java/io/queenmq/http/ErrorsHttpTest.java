@@ -1,0 +1,102 @@
+package io.queenmq.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.queenmq.testkit.Http;
+import io.queenmq.testkit.Json;
+import io.queenmq.testkit.TestBroker;
+import io.queenmq.web.RawClient;
+import java.io.IOException;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What probes and lost clients get. */
+class ErrorsHttpTest {
+    private static TestBroker broker;
+    private static Http http;
+
+    @BeforeAll
+    static void start() {
+        broker = TestBroker.start();
+        http = broker.http();
+    }
+
+    @AfterAll
+    static void stop() {
+        broker.close();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "GET, /",
+        "GET, /api/v1/push",
+        "GET, /api/v1/nothing",
+        "POST, /api/v1/pop/queue/q",
+        "POST, /api/v1/push/",
+        "PUT, /api/v1/push",
+        "DELETE, /api/v1/resources/queues/",
+        "OPTIONS, /api/v1/push",
+        "GET, /api/v1/pop/queue/",
+        "GET, /api/v1/pop/queue/q/partition/"
+    })
+    void anUnknownRouteIsNotFound(String method, String path) throws IOException {
+        try (RawClient client = new RawClient(broker.port())) {
+            RawClient.Reply reply = client.request(method, path).read();
+            assertEquals(404, reply.status());
+            assertEquals("{\"error\":\"Not Found\",\"code\":\"no_such_route\"}", reply.body());
+        }
+    }
+
+    @Test
+    void healthTellsOfTheDatabase() {
+        Http.Reply reply = http.get("/health");
+        assertEquals(200, reply.status());
+        Json json = reply.json();
+        assertEquals(List.of("status", "database", "engine", "version"), json.names());
+        assertEquals("healthy", json.text("status"));
+        assertEquals("connected", json.text("database"));
+    }
+
+    @Test
+    void theProcessAnswersForItself() {
+        assertEquals("{\"status\":\"ok\"}", http.get("/livez").body());
+        assertEquals("ok", http.get("/status").json().text("status"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/health", "/livez", "/status"})
+    void probesMayAskWithHead(String path) throws IOException {
+        try (RawClient client = new RawClient(broker.port())) {
+            assertEquals(200, client.request("HEAD", path).readHead().status());
+            assertEquals(200, client.get("/livez").status());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"/api/v1/push", "/api/v1/ack", "/api/v1/ack/batch", "/api/v1/configure"})
+    void aBodyThatIsNoJsonIsRefused(String path) {
+        for (String body : List.of("", "{", "[]", "{\"a\":01}", "\"x\"", "{} {}")) {
+            Http.Reply reply = http.post(path, body);
+            assertEquals(400, reply.status(), body);
+            assertEquals(List.of("error"), reply.json().names());
+            assertTrue(reply.json().text("error").startsWith("bad body: "), reply.body());
+        }
+    }
+
+    @Test
+    void theContentTypeOfARequestIsNotLookedAt() throws IOException {
+        try (RawClient client = new RawClient(broker.port())) {
+            client.send(
+                    "POST /api/v1/push HTTP/1.1\r\nHost: q\r\nContent-Type: text/csv\r\n"
+                            + "Content-Length: 12\r\n\r\n{\"items\":[]}");
+            assertEquals(201, client.read().status());
+        }
+    }
+}

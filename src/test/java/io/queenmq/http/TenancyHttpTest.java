@@ -1,0 +1,103 @@
+package io.queenmq.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+
+import io.queenmq.testkit.Http;
+import io.queenmq.testkit.Json;
+import io.queenmq.testkit.TestBroker;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Two tenants of one broker do not meet, whatever names and ids they know of each other. */
+class TenancyHttpTest {
+    private static TestBroker broker;
+    private static Http here;
+    private static Http there;
+
+    @BeforeAll
+    static void start() {
+        broker = TestBroker.withTenancy();
+        here = broker.http().as(UUID.randomUUID().toString());
+        there = broker.http().as(UUID.randomUUID().toString());
+    }
+
+    @AfterAll
+    static void stop() {
+        broker.close();
+    }
+
+    @Test
+    void oneNameIsTwoQueues() {
+        here.push("shared", "p", "\"here\"");
+        there.push("shared", "p", "\"there\"");
+        Json mine = here.pop("shared", "").json();
+        Json theirs = there.pop("shared", "").json();
+        assertEquals(List.of("here"), mine.each("messages", "data"));
+        assertEquals(List.of("there"), theirs.each("messages", "data"));
+        assertNotEquals(mine.text("partitionId"), theirs.text("partitionId"));
+    }
+
+    @Test
+    void theSameTransactionIdIsNoDuplicateElsewhere() {
+        List<String> item = List.of(Http.item("dup", "p", "same", "1"));
+        assertEquals("queued", here.pushItems(item).json().text(0, "status"));
+        assertEquals("queued", there.pushItems(item).json().text(0, "status"));
+    }
+
+    @Test
+    void aForeignLaneCannotBeAcknowledged() {
+        here.push("ack", "p", "1");
+        Json popped = here.pop("ack", "").json();
+        Json refused = there.ack(popped, 0, "completed");
+        assertEquals("partition not owned by tenant", refused.text(0, "error"));
+        assertEquals("true", here.ack(popped, 0, "completed").text(0, "leaseReleased"));
+    }
+
+    @Test
+    void aForeignLeaseCannotBeExtended() {
+        here.push("lease", "p", "1");
+        String path = "/api/v1/lease/" + here.pop("lease", "").json().text("leaseId") + "/extend";
+        assertEquals("0", there.post(path, "{}").json().text("renewed"));
+        assertEquals("1", here.post(path, "{}").json().text("renewed"));
+    }
+
+    @Test
+    void aForeignQueueCannotBeDeleted() {
+        here.push("delete", "p", "1");
+        assertEquals(
+                "false", there.delete("/api/v1/resources/queues/delete").json().text("deleted"));
+        assertEquals(List.of("1"), here.pop("delete", "").payloads());
+    }
+
+    @Test
+    void discoveryStaysAtHome() {
+        here.push("labels.a", "p", "1");
+        assertEquals(204, there.get("/api/v1/pop?namespace=labels").status());
+        assertEquals(List.of("1"), here.get("/api/v1/pop?namespace=labels").payloads());
+    }
+
+    @Test
+    void whatIsNoTenantIsRefusedOnDataRoutesOnly() {
+        Http nobody = broker.http().as("nobody");
+        Http.Reply refused = nobody.pop("any", "");
+        assertEquals(400, refused.status());
+        assertEquals(
+                "{\"error\":\"invalid x-queen-tenant header (must be a UUID)\"}", refused.body());
+        assertEquals(200, nobody.get("/health").status());
+    }
+
+    @Test
+    void withoutTheHeaderEverybodyIsTheDefaultTenant() {
+        broker.http().push("default", "p", "1");
+        assertEquals(
+                List.of("1"),
+                broker.http()
+                        .as("00000000-0000-0000-0000-000000000001")
+                        .pop("default", "")
+                        .payloads());
+    }
+}

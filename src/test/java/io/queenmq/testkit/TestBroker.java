@@ -1,0 +1,96 @@
+package io.queenmq.testkit;
+
+import io.queenmq.Broker;
+import io.queenmq.BrokerConfig;
+import io.queenmq.web.WebConfig;
+import java.util.concurrent.locks.LockSupport;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** A whole broker on a free port, over a database of its own or one that the test keeps. */
+public final class TestBroker implements AutoCloseable {
+    private static final long POLL_NANOS = 1_000_000;
+
+    private final TestDatabase database;
+    private final boolean ownsDatabase;
+    private final Broker broker;
+    private final Http http;
+
+    private TestBroker(TestDatabase database, boolean ownsDatabase, boolean tenancy) {
+        this.database = database;
+        this.ownsDatabase = ownsDatabase;
+        BrokerConfig config = BrokerConfig.on(database.config());
+        WebConfig web = config.web();
+        this.broker =
+                new Broker(
+                        config.with(
+                                WebConfig.of(
+                                        web.host(),
+                                        web.port(),
+                                        web.bodyBytesMax(),
+                                        web.keepAlive(),
+                                        tenancy)));
+        broker.start();
+        this.http = new Http(broker.port());
+    }
+
+    public static TestBroker start() {
+        return new TestBroker(TestDatabase.migrated(), true, false);
+    }
+
+    /** One that reads {@code x-queen-tenant}. */
+    public static TestBroker withTenancy() {
+        return new TestBroker(TestDatabase.migrated(), true, true);
+    }
+
+    /** One of several, or one after another, over the same database. */
+    public static TestBroker on(TestDatabase database) {
+        return new TestBroker(database, false, false);
+    }
+
+    public Http http() {
+        return http;
+    }
+
+    public int port() {
+        return broker.port();
+    }
+
+    public TestDatabase database() {
+        return database;
+    }
+
+    /** Waits until exactly so many polls are parked. */
+    public void awaitParked(int polls) {
+        await("queen_ready_polls", polls);
+    }
+
+    /** Waits until exactly so many requests with a body are worked on. */
+    public void awaitRequests(int requests) {
+        await("queen_web_requests_inflight", requests);
+    }
+
+    private void await(String gauge, int wanted) {
+        Pattern line = Pattern.compile("^" + gauge + "(?:\\{[^}]*})? (\\S+)$", Pattern.MULTILINE);
+        long end = System.nanoTime() + 10_000_000_000L;
+        double seen = -1;
+        while (System.nanoTime() < end) {
+            Matcher value = line.matcher(broker.metrics().prometheus());
+            seen = value.find() ? Double.parseDouble(value.group(1)) : -1;
+            if (seen == wanted) {
+                return;
+            }
+            LockSupport.parkNanos(POLL_NANOS);
+        }
+        throw new AssertionError(gauge + " is " + seen + " instead of " + wanted);
+    }
+
+    @Override
+    public void close() {
+        broker.close();
+        http.close();
+        if (ownsDatabase) {
+            database.close();
+        }
+    }
+}
