@@ -9,16 +9,20 @@ import io.queenmq.db.Migrations;
 import io.queenmq.dedup.KeyMemory;
 import io.queenmq.embedded.EmbeddedPostgres;
 import io.queenmq.group.Groups;
+import io.queenmq.hint.HintOutbox;
 import io.queenmq.http.DataPlane;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.UuidMint;
+import io.queenmq.notify.NotifyCarrier;
 import io.queenmq.pop.Pop;
 import io.queenmq.push.Push;
 import io.queenmq.queue.QueueCatalog;
 import io.queenmq.queue.Queues;
+import io.queenmq.ready.HintedLanes;
 import io.queenmq.ready.LaneNames;
 import io.queenmq.ready.ReadyLanes;
 import io.queenmq.runtime.Clock;
+import io.queenmq.runtime.Loop;
 import io.queenmq.runtime.Parts;
 import io.queenmq.runtime.Version;
 import io.queenmq.web.Listener;
@@ -32,6 +36,8 @@ import java.util.Optional;
  */
 public final class Broker implements AutoCloseable {
     private static final Duration STOP_PATIENCE = Duration.ofSeconds(10);
+
+    private static final Duration HINT_BRIDGE_PAUSE = Duration.ofSeconds(1);
 
     private final Parts parts = new Parts();
     private final Metrics metrics;
@@ -68,8 +74,11 @@ public final class Broker implements AutoCloseable {
             Database database = parts.own("db", new Database(databaseConfig, metrics, clock));
             Health health = parts.own("health", new Health(databaseConfig, clock));
 
+            HintOutbox outbox = new HintOutbox();
             ReadyLanes ready =
-                    parts.own("ready", new ReadyLanes(config.ready(), database, metrics, clock));
+                    parts.own(
+                            "ready",
+                            new ReadyLanes(config.ready(), database, outbox, metrics, clock));
             QueueCatalog catalog = new QueueCatalog(config.queue(), database, clock);
             Queues queues = new Queues(config.queue(), database, catalog);
             catalog.start();
@@ -80,6 +89,27 @@ public final class Broker implements AutoCloseable {
             catalog.onChange(groups::queueChanged);
             catalog.onChange(names::queueChanged);
             catalog.onChange(ready::queueChanged);
+            HintedLanes hinted =
+                    new HintedLanes(
+                            ready,
+                            database,
+                            catalog::queueChanged,
+                            () -> {
+                                groups.everythingChanged();
+                                names.everythingChanged();
+                            });
+            NotifyCarrier carrier =
+                    parts.own(
+                            "notify", new NotifyCarrier(database, outbox, hinted, metrics, clock));
+            carrier.start();
+            parts.own(
+                    "hint-bridge",
+                    Loop.start(
+                            "hint-bridge",
+                            HINT_BRIDGE_PAUSE,
+                            () -> hinted.bridge(carrier::isListening),
+                            metrics,
+                            clock));
 
             KeyMemory memory = new KeyMemory(config.dedup(), clock);
             Push push =

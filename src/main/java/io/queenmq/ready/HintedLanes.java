@@ -64,7 +64,7 @@ public final class HintedLanes implements HintSink {
 
     @Override
     public void queueChanged(int queueId) {
-        queueChanged.accept(queueId);
+        ready.hearing(() -> queueChanged.accept(queueId));
         ready.heardChanged(queueId);
     }
 
