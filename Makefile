@@ -1,0 +1,26 @@
+# What developers type. `make help` lists it.
+
+.PHONY: help test test-all fmt run bench docs
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+test: ## every test; the procedures on the newest and the oldest PostgreSQL
+	mvn -B verify
+
+test-all: ## the same, and the procedures on every supported PostgreSQL
+	mvn -B -Pall-postgres verify
+	mvn -B -Pall-postgres test -Dtest='*ProceduresTest' -Dqueen.test.postgres=16
+	mvn -B -Pall-postgres test -Dtest='*ProceduresTest' -Dqueen.test.postgres=17
+
+fmt: ## formats the Java sources (Maven on JDK 25 or newer)
+	mvn -B -q -Pformat spotless:apply
+
+run: ## the broker with its own PostgreSQL in ./data
+	./queen
+
+bench: ## the load test; options: make bench ARGS="--help"
+	./loadtest/run $(ARGS)
+
+docs: ## writes the pages that are generated
+	./queen config > docs/configuration.md
