@@ -55,6 +55,9 @@ final class LaneBatch implements Work<LaneName> {
 
     private volatile @Nullable QueenException refusal;
 
+    /** Why the caller would give up; null before its deadline. */
+    private volatile @Nullable QueenException late;
+
     LaneBatch(LaneName lane, List<Frame> frames, CountDownLatch answered, long deadlineNanos) {
         this.lane = lane;
         this.frames = frames;
@@ -151,7 +154,9 @@ final class LaneBatch implements Work<LaneName> {
 
     /** The call certainly stored nothing of it. */
     void unsend() {
-        state.compareAndSet(State.SENT, State.WAITING);
+        if (state.compareAndSet(State.SENT, State.WAITING)) {
+            giveUpIfLate();
+        }
     }
 
     /** Every message has its fate. */
@@ -166,14 +171,18 @@ final class LaneBatch implements Work<LaneName> {
         answer();
     }
 
-    /** The caller waits no longer; false = a call is under way, or it is answered. */
-    boolean giveUp(QueenException why) {
-        if (state.compareAndSet(State.WAITING, State.GIVEN_UP)) {
+    /** The caller's deadline has come: given up now, or as soon as no call carries it. */
+    void expire(QueenException why) {
+        late = why;
+        giveUpIfLate();
+    }
+
+    private void giveUpIfLate() {
+        QueenException why = late;
+        if (why != null && state.compareAndSet(State.WAITING, State.GIVEN_UP)) {
             refusal = why;
             answered.countDown();
-            return true;
         }
-        return false;
     }
 
     boolean isGivenUp() {

@@ -38,23 +38,20 @@ final class LaneResolver {
     /**
      * Every batch is submitted or refused when this returns.
      *
-     * @throws QueenException if that holds for all of them: none was submitted
+     * @throws QueenException if there is no room: nothing was submitted
      */
     void submit(List<LaneBatch> batches, long deadlineNanos) {
         List<LaneBatch> known = new ArrayList<>(batches.size());
         List<LaneBatch> unknown = new ArrayList<>(0);
-        Queue queue = null;
         for (LaneBatch batch : batches) {
-            LaneName name = batch.key();
-            if (queue == null || !queue.name().equals(name.queue())) {
-                queue = catalog.queue(name.tenant(), name.queue()).orElse(null);
-            }
-            long number = queue == null ? 0 : catalog.knownLaneNumber(queue.id(), name.partition());
-            if (queue == null || number == 0) {
-                unknown.add(batch);
-            } else {
-                batch.resolve(number, queue.options().dedupWindowSeconds());
-                known.add(batch);
+            try {
+                if (lookUp(batch)) {
+                    known.add(batch);
+                } else {
+                    unknown.add(batch);
+                }
+            } catch (QueenException e) {
+                batch.refuse(e);
             }
         }
         if (!known.isEmpty()) {
@@ -63,6 +60,17 @@ final class LaneResolver {
         if (!unknown.isEmpty()) {
             provision(unknown, deadlineNanos);
         }
+    }
+
+    private boolean lookUp(LaneBatch batch) {
+        LaneName name = batch.key();
+        Queue queue = catalog.queue(name.tenant(), name.queue()).orElse(null);
+        long number = queue == null ? 0 : catalog.knownLaneNumber(queue.id(), name.partition());
+        if (queue == null || number == 0) {
+            return false;
+        }
+        batch.resolve(number, queue.options().dedupWindowSeconds());
+        return true;
     }
 
     private void provision(List<LaneBatch> batches, long deadlineNanos) {

@@ -76,6 +76,10 @@ public final class Push {
         return results;
     }
 
+    PushMeters meters() {
+        return combiner.meters();
+    }
+
     /**
      * At the deadline what no call has carried yet is given up, which is certain; what is in a call
      * gets a little longer, then it is in doubt.
@@ -92,7 +96,8 @@ public final class Push {
                                     + config.deadline().toSeconds()
                                     + " s");
             for (LaneBatch batch : request.batches()) {
-                if (batch.giveUp(busy)) {
+                batch.expire(busy);
+                if (batch.isGivenUp()) {
                     combiner.withdraw(batch);
                 }
             }

@@ -241,8 +241,8 @@ class PushEngineTest {
     void singleMessagesOfManyProducersShareCommits() throws Exception {
         try (TestEngine own = new TestEngine(server)) {
             own.push(minted("w5", "warm", "0"));
-            long commits = own.count("queen_push_commits_total");
-            long messages = own.count("queen_push_messages_total");
+            long commits = own.push.meters().commits.count();
+            long messages = own.push.meters().messages.count();
             parallel(
                     64,
                     producer -> {
@@ -251,8 +251,8 @@ class PushEngineTest {
                         }
                     });
             double perCommit =
-                    (double) (own.count("queen_push_messages_total") - messages)
-                            / (own.count("queen_push_commits_total") - commits);
+                    (double) (own.push.meters().messages.count() - messages)
+                            / (own.push.meters().commits.count() - commits);
             assertTrue(perCommit >= 5, "messages per commit: " + perCommit);
         }
     }
@@ -297,7 +297,7 @@ class PushEngineTest {
         try (Connection application = server.connect();
                 Statement statement = application.createStatement();
                 ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-            long before = engine.count("queen_push_busy_total");
+            long before = engine.push.meters().busy.count();
             application.setAutoCommit(false);
             statement.execute(
                     "select 1 from queen_store.partitions where name = 'held' for no key update");
@@ -308,7 +308,7 @@ class PushEngineTest {
             }
             Future<List<PushResult>> second =
                     threads.submit(() -> engine.push(minted("held", "held", "2")));
-            while (engine.count("queen_push_busy_total") < before + 4) {
+            while (engine.push.meters().busy.count() < before + 4) {
                 engine.push(minted("held", "other", "m"));
                 assertFalse(first.isDone());
             }
@@ -458,7 +458,7 @@ class PushEngineTest {
             Future<List<PushResult>> held =
                     threads.submit(
                             () -> own.push.push(Caller.ANYONE, batch("full", "full", 10, "m")));
-            while (own.count("queen_push_busy_total") == 0) {
+            while (own.push.meters().busy.count() == 0) {
                 Thread.onSpinWait();
             }
             QueenException refused =

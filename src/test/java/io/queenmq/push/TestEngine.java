@@ -99,10 +99,6 @@ final class TestEngine implements AutoCloseable {
                 Map.of(option, new Queues.Option(Queues.Option.Kind.NUMBER, value)));
     }
 
-    long count(String meter) {
-        return metrics.counter(meter, "").count();
-    }
-
     @Override
     public void close() {
         push.stop(Duration.ofSeconds(1));
