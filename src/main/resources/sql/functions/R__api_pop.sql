@@ -27,6 +27,9 @@ returns table (
 language plpgsql volatile parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
+-- Planning anew for each call costs more than the call.
+set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
 #variable_conflict use_column
 declare

@@ -114,6 +114,9 @@ returns table (
 language plpgsql volatile parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
+-- Planning anew for each call costs more than the call.
+set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -201,14 +204,17 @@ begin
     left join queen_store.queues q on q.id = p.queue_id;
 
     -- A key that is minted here cannot be there already, so only given ones are looked for.
-    select array_agg(o."offset" order by i.ordinal)
-    into v_originals
-    from generate_series(1, v_count) as i (ordinal)
-    left join queen_store.find_originals(
-        v_lane_numbers, v_lane_offsets, v_lane_since, v_lanes,
-        array(select queen_store.key_of(t.transaction_id)
-              from unnest(v_transaction_ids) with ordinality as t (transaction_id, ordinal)
-              order by t.ordinal)) o on o.ordinal = i.ordinal;
+    v_originals := array_fill(null::bigint, array[v_count]);
+    if v_transaction_ids <> array_fill(null::text, array[v_count]) then
+        select array_agg(o."offset" order by i.ordinal)
+        into v_originals
+        from generate_series(1, v_count) as i (ordinal)
+        left join queen_store.find_originals(
+            v_lane_numbers, v_lane_offsets, v_lane_since, v_lanes,
+            array(select queen_store.key_of(t.transaction_id)
+                  from unnest(v_transaction_ids) with ordinality as t (transaction_id, ordinal)
+                  order by t.ordinal)) o on o.ordinal = i.ordinal;
+    end if;
 
     with batch as (
         select i.lane, row_number() over (order by i.lane)::integer as batch,
@@ -390,6 +396,8 @@ returns table (
 language plpgsql volatile parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
 #variable_conflict use_column
 begin

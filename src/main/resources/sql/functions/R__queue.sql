@@ -258,6 +258,8 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+-- One plan is right for any size of array, and a new one per call costs more than its work.
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -367,6 +369,8 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+-- One plan is right for any size of array, and a new one per call costs more than its work.
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 begin
