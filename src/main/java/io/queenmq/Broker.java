@@ -93,8 +93,14 @@ public final class Broker implements AutoCloseable {
                     new HintedLanes(
                             ready,
                             database,
-                            catalog::queueChanged,
+                            // Not what announces a change: two brokers would go on for ever.
+                            queueId -> {
+                                catalog.forget(queueId);
+                                groups.queueChanged(queueId);
+                                names.queueChanged(queueId);
+                            },
                             () -> {
+                                catalog.forgetAll();
                                 groups.everythingChanged();
                                 names.everythingChanged();
                             });

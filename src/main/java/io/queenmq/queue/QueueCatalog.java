@@ -161,13 +161,24 @@ public final class QueueCatalog {
         }
     }
 
-    /** Options of a queue changed, or it was deleted: whoever needs it looks it up again. */
+    /** Options of a queue changed here, or it was deleted: it is forgotten, and listeners told. */
     public void queueChanged(int queueId) {
+        forget(queueId);
+        listeners.forEach(listener -> listener.accept(queueId));
+    }
+
+    /** Somebody else changed a queue: whoever needs it looks it up again. */
+    public void forget(int queueId) {
         Key key = byId.remove(queueId);
         if (key != null) {
             byName.remove(key);
         }
-        listeners.forEach(listener -> listener.accept(queueId));
+    }
+
+    /** Any queue may have changed. Lanes stay: SQL refuses the number of one that is gone. */
+    public void forgetAll() {
+        byId.clear();
+        byName.clear();
     }
 
     /** Is told the number of every queue that {@link #queueChanged} names. */
