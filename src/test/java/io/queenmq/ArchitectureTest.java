@@ -69,7 +69,7 @@ class ArchitectureTest {
                     // Asks who the server is, on the session of PushProcedures.
                     "ServerWatch",
                     // Waits for notifications on a connection of its own.
-                    "NotifyConnection");
+                    "NotifyCarrier");
 
     private static String room(JavaClass type) {
         String name = type.getPackageName();

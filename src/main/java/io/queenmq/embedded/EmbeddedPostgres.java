@@ -55,7 +55,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
                         "Times the embedded PostgreSQL was started again because it had died.");
         if (Files.isDirectory(folder.server())) {
             checkVersion();
-            this.user = Unprivileged.forFolder(folder.server());
+            this.user = Unprivileged.ownerOf(folder.server(), folder.log());
         } else {
             this.user = initialize();
         }
@@ -141,7 +141,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
         try {
             delete(fresh);
             Files.createDirectory(fresh);
-            Unprivileged maker = Unprivileged.forFolder(fresh);
+            Unprivileged maker = Unprivileged.ownerOf(fresh, folder.log());
             // Handed over on standard input: the new server's user may not read our files.
             run(
                     maker,

@@ -4,6 +4,7 @@ import io.queenmq.runtime.StartRefused;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.UserPrincipal;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -17,10 +18,12 @@ import java.util.stream.Stream;
 record Unprivileged(List<String> prefix) {
 
     /**
-     * @param owned the folder that the server must own; it exists
+     * Finds a way that works on this machine.
+     *
+     * @param owned the folders that the server must own; they exist
      * @throws StartRefused root, and no way to be somebody else
      */
-    static Unprivileged forFolder(Path owned) {
+    static Unprivileged ownerOf(Path... owned) {
         if (!"root".equals(System.getProperty("user.name"))) {
             return new Unprivileged(List.of());
         }
@@ -31,38 +34,45 @@ record Unprivileged(List<String> prefix) {
         for (String user : List.of("postgres", "nobody")) {
             Unprivileged other =
                     new Unprivileged(List.of("setpriv", "--reuid=" + user, "--clear-groups", "--"));
-            if (succeeds(Stream.concat(other.prefix.stream(), Stream.of("true")).toList())
-                    && giveTo(user, owned)
-                    && other.canWriteTo(owned)) {
+            if (succeeds(other.with("true")) && giveTo(user, owned) && other.canWriteTo(owned)) {
                 return other;
             }
         }
         throw new StartRefused(
                 "PostgreSQL refuses to run as root, user namespaces are forbidden here, and no other"
                         + " user can write to "
-                        + owned.toAbsolutePath()
+                        + List.of(owned)
                         + ": start the broker as another user, or set PG_HOST");
     }
 
-    private boolean canWriteTo(Path folder) {
-        return succeeds(
-                Stream.concat(prefix.stream(), Stream.of("test", "-w", folder.toString()))
-                        .toList());
+    private boolean canWriteTo(Path... folders) {
+        for (Path folder : folders) {
+            if (!succeeds(with("test", "-w", folder.toString()))) {
+                return false;
+            }
+        }
+        return true;
     }
 
-    private static boolean giveTo(String user, Path folder) {
-        try (Stream<Path> files = Files.walk(folder)) {
-            var owner =
-                    folder.getFileSystem()
-                            .getUserPrincipalLookupService()
-                            .lookupPrincipalByName(user);
-            for (Path file : (Iterable<Path>) files::iterator) {
-                Files.setOwner(file, owner);
+    private List<String> with(String... command) {
+        return Stream.concat(prefix.stream(), Stream.of(command)).toList();
+    }
+
+    private static boolean giveTo(String user, Path... folders) {
+        for (Path folder : folders) {
+            try (Stream<Path> files = Files.walk(folder)) {
+                UserPrincipal owner =
+                        folder.getFileSystem()
+                                .getUserPrincipalLookupService()
+                                .lookupPrincipalByName(user);
+                for (Path file : (Iterable<Path>) files::iterator) {
+                    Files.setOwner(file, owner);
+                }
+            } catch (IOException | UnsupportedOperationException e) {
+                return false;
             }
-            return true;
-        } catch (IOException | UnsupportedOperationException e) {
-            return false;
         }
+        return true;
     }
 
     private static boolean succeeds(List<String> command) {

@@ -1,0 +1,71 @@
+package io.queenmq;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import io.queenmq.config.Settings;
+import io.queenmq.db.DatabaseConfig;
+import io.queenmq.queue.Queues;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class BrokerConfigTest {
+
+    private static BrokerConfig from(String... pairs) {
+        Map<String, String> environment = new HashMap<>();
+        for (int i = 0; i < pairs.length; i += 2) {
+            environment.put(pairs[i], pairs[i + 1]);
+        }
+        return BrokerConfig.from(Settings.of(environment));
+    }
+
+    @Test
+    void runsAServerOfItsOwnUnlessOneIsNamed() {
+        assertEquals(Optional.of(Path.of("data")), from().embedded());
+        assertEquals(Optional.of(Path.of("x")), from("QUEEN_DATA_DIR", "x").embedded());
+        assertEquals(Optional.empty(), from("PG_HOST", "db").embedded());
+        assertEquals(Optional.empty(), from("PG_DB", "queen").embedded());
+        assertEquals(Optional.empty(), from("QUEEN_EMBEDDED", "false").embedded());
+        assertEquals(
+                Optional.of(Path.of("data")),
+                from("QUEEN_EMBEDDED", "true", "PG_HOST", "db").embedded());
+    }
+
+    @Test
+    void mapsEverySettingToItsRoom() {
+        BrokerConfig config =
+                from(
+                        "PORT", "7000",
+                        "HOST", "127.0.0.1",
+                        "PG_HOST", "db",
+                        "PG_PORT", "5433",
+                        "PG_USER", "u",
+                        "PG_PASSWORD", "p",
+                        "PG_DATABASE", "d",
+                        "DB_POOL_SIZE", "20",
+                        "QUEEN_STMT_TIMEOUT_MS", "5000",
+                        "QUEEN_MAX_BODY_BYTES", "2048",
+                        "DEFAULT_TIMEOUT", "1000",
+                        "DEFAULT_SUBSCRIPTION_MODE", "all",
+                        "QUEEN_CONFIGURE_MODE", "merge",
+                        "QUEEN_DEDUP_CACHE_MB", "7",
+                        "QUEEN_TENANCY_HEADER", "1");
+        assertEquals(7000, config.web().port());
+        assertEquals("127.0.0.1", config.web().host());
+        assertEquals(2048, config.web().bodyBytesMax());
+        assertEquals(true, config.web().tenancy());
+        assertEquals(
+                DatabaseConfig.of("db", 5433, "d", "u", "p")
+                        .withPoolSize(20)
+                        .withStatementTimeout(Duration.ofSeconds(5)),
+                config.database());
+        assertEquals(Duration.ofSeconds(1), config.http().pollTime());
+        assertFalse(config.http().groupsStartAtNow());
+        assertEquals(Queues.Mode.MERGE, config.queue().defaultMode());
+        assertEquals(7L << 20, config.dedup().bytesMax());
+    }
+}
