@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,7 +39,7 @@ final class Attempt {
     private int epoch;
     private Range vouched = Range.NOTHING;
 
-    private Attempt(Builder builder, long settleAbove) {
+    private Attempt(Builder builder, LongUnaryOperator lastOffsets) {
         this.bundle = builder.bundle;
         this.works = builder.works;
         this.frames = builder.frames;
@@ -47,19 +48,19 @@ final class Attempt {
         this.followers = builder.followers.stream().mapToInt(Integer::intValue).toArray();
         this.segments = FrameWriter.segments(frames);
         this.flushId = ThreadLocalRandom.current().nextLong();
-        this.settleAbove = settleAbove;
+        this.settleAbove = lastOffsets.applyAsLong(number());
     }
 
     /**
      * What of the bundle goes into one call: its works up to the first that names another lane
      * number, or was searched for otherwise. Works whose callers have left drop out.
      *
-     * @param settleAbove an offset that the lane has certainly reached
+     * @param lastOffsets an offset that the lane of a number has certainly reached
      * @return null when nobody is left
      */
-    static @Nullable Attempt of(Bundle<LaneName, LaneBatch> bundle, long settleAbove) {
+    static @Nullable Attempt of(Bundle<LaneName, LaneBatch> bundle, LongUnaryOperator lastOffsets) {
         Builder builder = new Builder(bundle);
-        return builder.works.isEmpty() ? null : new Attempt(builder, settleAbove);
+        return builder.works.isEmpty() ? null : new Attempt(builder, lastOffsets);
     }
 
     Bundle<LaneName, LaneBatch> bundle() {
@@ -90,6 +91,7 @@ final class Attempt {
         return flushId;
     }
 
+    /** Where append begins to look for the flush id: the batch can only be stored above it. */
     long settleAbove() {
         return settleAbove;
     }

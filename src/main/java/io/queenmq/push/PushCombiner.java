@@ -26,7 +26,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Batches concurrent pushes: a bounded queue per lane, a few flushers that each take all that waits
@@ -94,7 +93,7 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
     public void together(List<Bundle<LaneName, LaneBatch>> bundles) {
         List<Attempt> attempts = new ArrayList<>(bundles.size());
         for (int i = 0; i < bundles.size(); i++) {
-            Attempt attempt = attempt(bundles.get(i));
+            Attempt attempt = Attempt.of(bundles.get(i), catalog::lastOffset);
             if (attempt != null) {
                 attempts.add(attempt);
             }
@@ -111,7 +110,7 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
 
     @Override
     public void alone(Bundle<LaneName, LaneBatch> bundle) {
-        Attempt attempt = attempt(bundle);
+        Attempt attempt = Attempt.of(bundle, catalog::lastOffset);
         if (attempt == null) {
             return;
         }
@@ -127,11 +126,6 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
     @Override
     public void failed(Bundle<LaneName, LaneBatch> bundle, QueenException failure) {
         bundle.works().forEach(work -> work.refuse(failure));
-    }
-
-    private @Nullable Attempt attempt(Bundle<LaneName, LaneBatch> bundle) {
-        LaneBatch first = bundle.works().getFirst();
-        return Attempt.of(bundle, catalog.lastOffset(first.number()));
     }
 
     /** Either nothing took effect, and the combiner sees to it, or the answer was lost. */

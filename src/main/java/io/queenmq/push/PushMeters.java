@@ -34,7 +34,8 @@ final class PushMeters {
                         "queen_push_cold_total", "Lane-batches that had keys read back first.");
         settled =
                 metrics.counter(
-                        "queen_push_settled_total", "Lane-batches whose lost answer was found.");
+                        "queen_push_settled_total",
+                        "Lane-batches decided after their answer was lost.");
         unknown =
                 metrics.counter(
                         "queen_push_outcome_unknown_total", "Lane-batches that stayed in doubt.");
