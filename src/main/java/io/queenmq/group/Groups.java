@@ -7,6 +7,8 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -15,6 +17,9 @@ import org.jspecify.annotations.Nullable;
  * ask at once make one call. Any thread.
  */
 public final class Groups {
+    private static final int ATTEMPTS_MAX = 5;
+    private static final long ATTEMPT_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
     private record Key(UUID tenant, String queue, String group) {}
 
     /** What the database said, or is being asked. */
@@ -98,8 +103,7 @@ public final class Groups {
             replace(key, mine);
         }
         try {
-            Registration answer =
-                    procedures.register(key.tenant(), key.queue(), key.group(), rule, createQueue);
+            Registration answer = ask(key, rule, createQueue);
             mine.answer.complete(answer);
             if (!(answer instanceof Registration.Known)) {
                 forget(key, mine);
@@ -109,6 +113,18 @@ public final class Groups {
             mine.answer.completeExceptionally(e);
             forget(key, mine);
             throw e;
+        }
+    }
+
+    /** Another broker's registration takes no longer than a commit: worth a short wait. */
+    private Registration ask(Key key, @Nullable StartRule rule, boolean createQueue) {
+        for (int attempt = 1; ; attempt++) {
+            Registration answer =
+                    procedures.register(key.tenant(), key.queue(), key.group(), rule, createQueue);
+            if (!(answer instanceof Registration.Busy) || attempt == ATTEMPTS_MAX) {
+                return answer;
+            }
+            LockSupport.parkNanos(ATTEMPT_PAUSE_NANOS);
         }
     }
 

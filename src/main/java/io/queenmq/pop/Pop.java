@@ -70,7 +70,10 @@ public final class Pop implements AutoCloseable {
                     poll.rearm();
                 }
                 // Read before the look: a look that began in time is the last one.
-                boolean last = ready.isStopping() || clock.nanos() - deadline >= 0;
+                boolean last =
+                        ready.isStopping()
+                                || Thread.currentThread().isInterrupted()
+                                || clock.nanos() - deadline >= 0;
                 boolean hindered = false;
                 PopResult result = PopResult.EMPTY;
                 try {

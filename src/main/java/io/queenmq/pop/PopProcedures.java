@@ -195,7 +195,7 @@ final class PopProcedures {
                 connection,
                 "int4",
                 claims.stream()
-                        .mapToInt(claim -> claim.several ? claim.request.lanes() : 1)
+                        .mapToInt(claim -> claim.several ? Math.max(0, claim.request.lanes()) : 1)
                         .toArray());
     }
 

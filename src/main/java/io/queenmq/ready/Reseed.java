@@ -48,18 +48,21 @@ final class Reseed implements AutoCloseable {
 
     /** Returns once something ready has been found, or all there is has been read. */
     void awaitFirst(GroupLanes lanes) {
-        CompletableFuture<Void> running = lanes.seeding.get();
-        if (running == null) {
+        while (true) {
+            CompletableFuture<Void> running = lanes.seeding.get();
+            if (running != null && running.isDone()) {
+                return;
+            }
+            if (running != null) {
+                // A failed reading is begun again by whoever waited for it.
+                running.exceptionally(failure -> null).join();
+                continue;
+            }
             CompletableFuture<Void> mine = new CompletableFuture<>();
             if (lanes.seeding.compareAndSet(null, mine)) {
                 readFirst(lanes, mine);
                 return;
             }
-            running = lanes.seeding.get();
-        }
-        if (running != null && !running.isDone()) {
-            // Whatever became of it: a failed reading is begun again by the next pop.
-            running.exceptionally(failure -> null).join();
         }
     }
 
