@@ -1,7 +1,7 @@
 -- What the API functions of schema queen share: refusals and wake-ups.
 
 -- queen_store.require_name: refuses a name that no queue, lane, group or message may carry.
--- Called by  queen.push, queen.pop, queen.ack, queen.read, queen.message, queen.violations
+-- Called by  require_messages, require_lane, queen.pop, queen.ack, queen.message
 -- Locks      none
 -- Returns    nothing
 -- Raises     QN400 bad_request

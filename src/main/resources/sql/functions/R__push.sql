@@ -513,7 +513,7 @@ comment on function queen_store.find_duplicates(
     'Which keys of lane-batches are in their lanes within the dedup window; called under the lane locks. Locks: none.';
 
 -- queen_store.read_keys: a page of a lane's keys, to remember them outside of the lane lock.
--- Called by  DedupProcedures.readKeys
+-- Called by  PushProcedures, find_originals
 -- Locks      none
 -- Returns    at most p_limit segments that touch p_from_offset .. p_to_offset, newest first; fewer
 --            than p_limit where the range or the time is exhausted

@@ -16,7 +16,7 @@ comment on function queen_store.lock_key(text, text, text) is
     'Number of the advisory lock that guards the insert of one name. Locks: none.';
 
 -- queen_store.find_queue: the live queue of that name with its options.
--- Called by  QueueProcedures, queen.push, queen.pop
+-- Called by  QueueProcedures
 -- Locks      none
 -- Returns    one row, or none if there is no such queue
 -- Cost       1 statement, one index probe
@@ -53,7 +53,7 @@ comment on function queen_store.find_queue(uuid, text) is
 -- keeps its value when merging and goes back to its default when replacing; JSON null is the
 -- default in either case. The lease of a configured queue defaults to 300 s, that of a queue made
 -- by a push to 60 s.
--- Called by  QueueProcedures.configure
+-- Called by  QueueProcedures
 -- Locks      advisory on the name when the queue is new, then queues: one row; waits
 -- Returns    one row: the options now in force, created = true if the queue is new
 -- Cost       3 statements, one row written
@@ -194,7 +194,7 @@ comment on function queen_store.ensure_queue(uuid, text) is
 
 -- queen_store.delete_queue: ends a queue and frees its name. Its lanes, messages, cursors and dead
 -- letters stay as rows that nothing shows and no call reaches; clean-up removes them in steps.
--- Called by  QueueProcedures.delete
+-- Called by  QueueProcedures
 -- Locks      queues: one row; waits
 -- Returns    false if there was no such queue
 -- Cost       1 statement, one row written, however much the queue holds
@@ -215,7 +215,7 @@ comment on function queen_store.delete_queue(uuid, text) is
     'Ends a queue and frees its name; what it held is removed behind the call. Locks: queues: one row; waits.';
 
 -- queen_store.queues_with_labels: the live queues a discovery pop may serve from.
--- Called by  QueueProcedures.withLabels
+-- Called by  QueueProcedures, PopProcedures
 -- Locks      none
 -- Returns    one row per queue whose labels equal those given; '' = not asked for
 -- Cost       1 statement, one index range of the tenant
@@ -243,7 +243,7 @@ comment on function queen_store.queues_with_labels(uuid, text, text) is
 
 -- queen_store.ensure_lanes: the lanes of those names, queues and lanes made where missing. Never
 -- waits, and does not touch the row of a queue that exists.
--- Called by  LaneProcedures.ensure, queen.push
+-- Called by  LaneProcedures, provision_lanes
 -- Locks      advisory on the names of missing queues and lanes, tried only, by name; queues and
 --            partitions: new rows
 -- Returns    one row per input; busy when another transaction is creating the queue or the lane
@@ -318,7 +318,7 @@ comment on function queen_store.ensure_lanes(uuid[], text[], text[]) is
 -- queen_store.lock_lane_names: waits until nobody else is creating one of these queues or lanes, so
 -- that the next ensure_lanes of this transaction finds or makes them. A statement that waits for
 -- others: a broker never calls it.
--- Called by  queen.push
+-- Called by  provision_lanes
 -- Locks      advisory on the names of missing queues, then of missing lanes, by name; waits
 -- Returns    nothing
 -- Cost       2 statements
@@ -355,7 +355,7 @@ comment on function queen_store.lock_lane_names(uuid, text[], text[]) is
     'Waits until nobody else is creating one of these queues or lanes. Locks: advisory on the names of missing queues, then of missing lanes, by name; waits.';
 
 -- queen_store.find_lanes: the lanes of those names, as far as they exist.
--- Called by  LaneProcedures.find
+-- Called by  LaneProcedures, ReadyProcedures, queen.pop
 -- Locks      none
 -- Returns    one row per input that exists, with its ordinal
 -- Cost       1 statement, two index probes per name

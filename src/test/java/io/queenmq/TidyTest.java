@@ -14,8 +14,10 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -38,6 +40,36 @@ class TidyTest {
             for (String label : List.of("Called by", "Locks", "Returns", "Cost")) {
                 if (function.labels().getOrDefault(label, "").isBlank()) {
                     findings.add(function + ": no line " + label);
+                }
+            }
+        }
+        assertNone(findings);
+    }
+
+    /** Only what is written in the language of names is checked: classes and functions. */
+    @Test
+    void whoIsSaidToCallAFunctionCallsIt() throws IOException {
+        Map<String, String> callers = new HashMap<>();
+        for (SqlFunction function : SqlTree.functions()) {
+            callers.merge(function.name(), function.statements(), String::concat);
+        }
+        for (Path file : files("Procedures.java")) {
+            String name = file.getFileName().toString().replace(".java", "");
+            callers.put(name, Files.readString(file));
+        }
+        Pattern name =
+                Pattern.compile("\\b(?:[A-Z]\\w*Procedures|(?:queen\\.)?[a-z]+(?:_[a-z]+)*)\\b");
+        List<String> findings = new ArrayList<>();
+        for (SqlFunction function : SqlTree.functions()) {
+            String bare = function.name().replaceFirst(".*\\.", "");
+            Matcher matcher = name.matcher(function.labels().getOrDefault("Called by", ""));
+            while (matcher.find()) {
+                String caller = matcher.group();
+                String source = callers.getOrDefault(caller, callers.get("queen_store." + caller));
+                if (source == null && (caller.contains("_") || caller.endsWith("Procedures"))) {
+                    findings.add(function + ": there is no " + caller);
+                } else if (source != null && !source.matches("(?s).*[.\"]" + bare + "\\W.*")) {
+                    findings.add(function + ": " + caller + " does not call it");
                 }
             }
         }
