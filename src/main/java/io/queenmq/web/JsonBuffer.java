@@ -90,16 +90,29 @@ public final class JsonBuffer {
             return raw(NULL);
         }
         int count = text.length();
-        // Six bytes per character are the most an escape takes; long texts reserve as they go.
         reserve(count + 2);
         bytes[length++] = '"';
-        for (int i = 0; i < count; i++) {
+        int plain = 0;
+        while (plain < count && isPlain(text.charAt(plain))) {
+            bytes[length++] = (byte) text.charAt(plain++);
+        }
+        if (plain < count) {
+            escaped(text, plain);
+        }
+        return raw('"');
+    }
+
+    private static boolean isPlain(char c) {
+        return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+    }
+
+    private void escaped(String text, int from) {
+        for (int i = from; i < text.length(); i++) {
             char c = text.charAt(i);
-            if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') {
-                reserve(1);
-                bytes[length++] = (byte) c;
+            if (isPlain(c)) {
+                raw(c);
             } else if (Character.isHighSurrogate(c)
-                    && i + 1 < count
+                    && i + 1 < text.length()
                     && Character.isLowSurrogate(text.charAt(i + 1))) {
                 utf8(Character.toCodePoint(c, text.charAt(++i)));
             } else if (c < 0x80 || Character.isSurrogate(c)) {
@@ -108,7 +121,6 @@ public final class JsonBuffer {
                 utf8(c);
             }
         }
-        return raw('"');
     }
 
     private void utf8(int c) {
