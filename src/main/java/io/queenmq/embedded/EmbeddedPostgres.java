@@ -6,7 +6,6 @@ import io.queenmq.runtime.Clock;
 import io.queenmq.runtime.Loop;
 import io.queenmq.runtime.StartRefused;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetAddress;
@@ -142,15 +141,14 @@ public final class EmbeddedPostgres implements AutoCloseable {
             delete(fresh);
             Files.createDirectory(fresh);
             Unprivileged maker = Unprivileged.ownerOf(fresh, folder.log());
-            // Handed over on standard input: the new server's user may not read our files.
             run(
                     maker,
-                    password + "\n",
+                    "",
                     "initdb",
                     "--pgdata=" + fresh,
                     "--username=" + DataFolder.USER,
-                    "--pwfile=/dev/stdin",
-                    "--auth=scram-sha-256",
+                    "--auth-local=reject",
+                    "--auth-host=scram-sha-256",
                     "--encoding=UTF8",
                     "--locale=C",
                     "--data-checksums");
@@ -159,9 +157,11 @@ public final class EmbeddedPostgres implements AutoCloseable {
                     "\ninclude 'queen.conf'\n",
                     StandardOpenOption.APPEND);
             Files.writeString(fresh.resolve("queen.conf"), "");
+            // The password goes through a pipe: no other user can read it there.
             run(
                     maker,
-                    "create database " + DataFolder.DATABASE + " template template0\n",
+                    "alter role %s password '%s'\ncreate database %s template template0\n"
+                            .formatted(DataFolder.USER, password, DataFolder.DATABASE),
                     "postgres",
                     "--single",
                     "-D",
@@ -170,7 +170,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
             Files.move(fresh, folder.server(), StandardCopyOption.ATOMIC_MOVE);
             return maker;
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot make a database in " + fresh, e);
+            throw new StartRefused("cannot make a database: " + e.getMessage(), e);
         }
     }
 
