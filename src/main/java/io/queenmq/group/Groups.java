@@ -93,14 +93,15 @@ public final class Groups {
     private Registration find(Key key, @Nullable StartRule rule, boolean createQueue) {
         Entry mine = new Entry(clock.nanos());
         Entry present = join(key, mine);
-        if (present != mine) {
+        while (present != mine) {
             Registration answer = await(present.answer);
-            if (answer instanceof Registration.Known known
-                    && (rule == null || known.registered())) {
+            if (answer instanceof Registration.Busy
+                    || (answer instanceof Registration.Known known
+                            && (rule == null || known.registered()))) {
                 return answer;
             }
-            // What another asked for was less than this caller needs.
-            replace(key, mine);
+            // What another asked for was less than this caller needs: one of those asks again.
+            present = succeed(key, present, mine);
         }
         try {
             Registration answer = ask(key, rule, createQueue);
@@ -157,10 +158,16 @@ public final class Groups {
         }
     }
 
-    private void replace(Key key, Entry mine) {
+    /** The caller's own in the place of one that did not do, or whose that has taken it already. */
+    private Entry succeed(Key key, Entry predecessor, Entry mine) {
         entriesLock.lock();
         try {
+            Entry entry = entries.get(key);
+            if (entry != null && entry != predecessor) {
+                return entry;
+            }
             entries.put(key, mine);
+            return mine;
         } finally {
             entriesLock.unlock();
         }

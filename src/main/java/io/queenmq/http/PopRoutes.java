@@ -83,7 +83,11 @@ final class PopRoutes {
         try {
             if (!exchange.connection().isGone()) {
                 long size = PopJson.size(result, group);
-                exchange.expectAnswer(size);
+                if (result.leaseId() != null) {
+                    // Without a lease the messages are gone once taken: refusing now would lose
+                    // them, and a claim without one is small.
+                    exchange.expectAnswer(size);
+                }
                 JsonBuffer json = PopJson.write(result, queue, group, size);
                 exchange.ok(json);
                 delivered = true;

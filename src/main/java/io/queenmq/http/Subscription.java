@@ -7,11 +7,15 @@ import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Where a group asks to begin. Pure. */
 final class Subscription {
     private static final int DATE_LENGTH = 10;
+
+    /** An offset without its colon, as date(1) and strftime write it. */
+    private static final Pattern OFFSET = Pattern.compile("([+-]\\d\\d)(\\d\\d)$");
 
     private Subscription() {}
 
@@ -43,9 +47,13 @@ final class Subscription {
             // A + that was not escaped in a query arrives as a space; so does one instead of T.
             String time = text.substring(DATE_LENGTH + 1).replace(' ', '+');
             String whole = text.substring(0, DATE_LENGTH) + 'T' + time;
-            boolean zoned = time.endsWith("Z") || time.indexOf('+') > 0 || time.indexOf('-') > 0;
+            boolean zoned =
+                    time.endsWith("Z")
+                            || time.endsWith("z")
+                            || time.indexOf('+') > 0
+                            || time.indexOf('-') > 0;
             return zoned
-                    ? OffsetDateTime.parse(whole).toInstant()
+                    ? OffsetDateTime.parse(OFFSET.matcher(whole).replaceFirst("$1:$2")).toInstant()
                     : LocalDateTime.parse(whole).toInstant(ZoneOffset.UTC);
         } catch (DateTimeException | StringIndexOutOfBoundsException e) {
             return null;

@@ -95,6 +95,10 @@ final class Claims {
     PopResult claim(PopRequest request, boolean several, Candidates candidates) {
         int budget = Math.clamp(request.batch(), 1, config.messagesMax());
         claims.increment();
+        if (request.autoAck()) {
+            // Before the commit, so that a look-up that fails loses nothing.
+            names.of(candidates.lanes().stream().map(Candidates.Lane::number).toList());
+        }
         List<Taken> taken = tryClaim(request, several, candidates, budget);
         if (taken.isEmpty()) {
             fruitless.increment();

@@ -19,6 +19,11 @@ import java.util.concurrent.ThreadLocalRandom;
 public final class Pop implements AutoCloseable {
     private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
 
+    /**
+     * First contact of others takes no longer than a commit; a pop that may not wait waits so long.
+     */
+    private static final Duration BUSY_PATIENCE = Duration.ofSeconds(1);
+
     private final PopConfig config;
     private final PopProcedures procedures;
     private final Groups groups;
@@ -61,7 +66,9 @@ public final class Pop implements AutoCloseable {
      */
     public PopResult pop(PopRequest request, Client client) {
         Source source = source(request);
-        long deadline = clock.nanos() + request.patience().toNanos();
+        long begin = clock.nanos();
+        long deadline = begin + request.patience().toNanos();
+        long busyDeadline = begin + BUSY_PATIENCE.toNanos();
         Poll poll = null;
         try {
             while (true) {
@@ -90,7 +97,7 @@ public final class Pop implements AutoCloseable {
                 if (client.isGone()) {
                     return PopResult.EMPTY;
                 }
-                if (last) {
+                if (last && !(source.isBusy() && mayWait(busyDeadline))) {
                     return nothing(source);
                 }
                 if (poll == null) {
@@ -100,7 +107,8 @@ public final class Pop implements AutoCloseable {
                 if (hindered) {
                     poll.await(Math.min(deadline, clock.nanos() + pauseNanos()));
                 } else if (source.park(poll)) {
-                    poll.await(Math.min(deadline, source.revisitNanos()));
+                    long revisit = source.revisitNanos();
+                    poll.await(last ? revisit : Math.min(deadline, revisit));
                 }
             }
         } finally {
@@ -164,6 +172,12 @@ public final class Pop implements AutoCloseable {
             case BAD_REQUEST, NOT_FOUND, BODY_TOO_LARGE, QUEUE_ENCRYPTED, STOPPING, INTERNAL ->
                     false;
         };
+    }
+
+    private boolean mayWait(long untilNanos) {
+        return clock.nanos() - untilNanos < 0
+                && !ready.isStopping()
+                && !Thread.currentThread().isInterrupted();
     }
 
     /** Half a second to one and a half, so that polls do not come back in step. */

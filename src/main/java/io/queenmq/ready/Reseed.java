@@ -123,14 +123,24 @@ final class Reseed implements AutoCloseable {
             while (!Thread.currentThread().isInterrupted()) {
                 GroupLanes next = next();
                 if (next == null) {
-                    ready.sweep();
-                    requestOverdue();
+                    tidy();
                 } else {
                     read(next);
                 }
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Nothing that fails here may end the thread: it is the floor under every hint. */
+    private void tidy() {
+        try {
+            ready.sweep();
+            requestOverdue();
+        } catch (RuntimeException e) {
+            failures.increment();
+            LOG.log(System.Logger.Level.WARNING, "tidying the ready lanes failed", e);
         }
     }
 

@@ -53,7 +53,7 @@ public final class JsonBody implements AutoCloseable {
         }
         // The parser would take NULs for a sign of UTF-16 and a byte order mark for nothing at all.
         for (int i = 0; i < Math.min(body.length, BYTES_THAT_TELL_THE_ENCODING); i++) {
-            if (body[i] == 0 || body[i] == (byte) 0xef) {
+            if (body[i] == 0 || (i == 0 && body[i] == (byte) 0xef)) {
                 throw bad("must be a JSON object in UTF-8 without a byte order mark");
             }
         }

@@ -3,7 +3,9 @@ package io.queenmq.web;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Query {
     private final Map<String, String> raw = new HashMap<>();
+    private final Set<String> repeated = new HashSet<>();
 
     Query(String text) {
         if (text.isEmpty()) {
@@ -25,7 +28,7 @@ public final class Query {
             }
             String value = equals < 0 ? "" : pair.substring(equals + 1);
             if (raw.putIfAbsent(name, value) != null) {
-                throw invalid(name, "given more than once");
+                repeated.add(name);
             }
         }
     }
@@ -45,6 +48,9 @@ public final class Query {
         String value = raw.get(name);
         if (value == null) {
             return null;
+        }
+        if (repeated.contains(name)) {
+            throw invalid(name, "given more than once");
         }
         String decoded = Percent.decode(value, true);
         if (decoded == null) {
