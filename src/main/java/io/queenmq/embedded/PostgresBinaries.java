@@ -86,9 +86,8 @@ public final class PostgresBinaries {
      *
      * @throws StartRefused there is none for this machine
      */
-    static PostgresBinaries bundled(Path home) {
-        String resource = "/postgres-" + operatingSystem() + "-" + architecture() + ".txz";
-        try (InputStream txz = PostgresBinaries.class.getResourceAsStream(resource)) {
+    public static PostgresBinaries bundled(Path home) {
+        try (InputStream txz = PostgresBinaries.class.getResourceAsStream("/" + archiveName())) {
             if (txz == null) {
                 throw new StartRefused(
                         "this build bundles no PostgreSQL for "
@@ -103,6 +102,11 @@ public final class PostgresBinaries {
         }
     }
 
+    /** What the archive for this machine is called, inside the jar of any version. */
+    public static String archiveName() {
+        return "postgres-" + operatingSystem() + "-" + architecture() + ".txz";
+    }
+
     private static String operatingSystem() {
         String name = System.getProperty("os.name").toLowerCase(Locale.ROOT);
         return name.startsWith("mac") ? "darwin" : name.startsWith("win") ? "windows" : "linux";
@@ -114,25 +118,10 @@ public final class PostgresBinaries {
     }
 
     /** Command line of a program of this distribution, for a user that PostgreSQL accepts. */
-    List<String> command(Unprivileged user, String program, List<String> args) {
+    public List<String> command(Unprivileged user, String program, List<String> args) {
         List<String> command = new ArrayList<>(user.prefix());
         command.add(home.resolve("bin").resolve(program).toString());
         command.addAll(args);
-        return command;
-    }
-
-    /**
-     * Command line of a program of this distribution. PostgreSQL refuses to run as root; inside a
-     * user namespace of its own the same process is nobody in particular.
-     */
-    public List<String> command(String program, String... args) {
-        List<String> command = new ArrayList<>();
-        if ("root".equals(System.getProperty("user.name"))) {
-            command.add("unshare");
-            command.add("-U");
-        }
-        command.add(home.resolve("bin").resolve(program).toString());
-        command.addAll(List.of(args));
         return command;
     }
 }

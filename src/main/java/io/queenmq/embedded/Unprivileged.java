@@ -15,7 +15,7 @@ import java.util.stream.Stream;
  *
  * @param prefix words before the command
  */
-record Unprivileged(List<String> prefix) {
+public record Unprivileged(List<String> prefix) {
 
     /**
      * Finds a way that works on this machine.
@@ -23,7 +23,7 @@ record Unprivileged(List<String> prefix) {
      * @param owned the folders that the server must own; they exist
      * @throws StartRefused root, and no way to be somebody else
      */
-    static Unprivileged ownerOf(Path... owned) {
+    public static Unprivileged ownerOf(Path... owned) {
         if (!"root".equals(System.getProperty("user.name"))) {
             return new Unprivileged(List.of());
         }

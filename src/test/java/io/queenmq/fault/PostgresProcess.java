@@ -1,8 +1,8 @@
 package io.queenmq.fault;
 
 import io.queenmq.embedded.PostgresBinaries;
+import io.queenmq.embedded.Unprivileged;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
@@ -37,28 +37,22 @@ final class PostgresProcess implements AutoCloseable {
     }
 
     static PostgresProcess start() throws IOException, InterruptedException {
-        PostgresBinaries binaries;
-        try (InputStream archive =
-                PostgresProcess.class.getResourceAsStream("/postgres-linux-x86_64.txz")) {
-            if (archive == null) {
-                throw new IOException("no bundled PostgreSQL on the classpath");
-            }
-            binaries =
-                    PostgresBinaries.unpack(
-                            archive, Path.of("target").toAbsolutePath().resolve("postgres-18"));
-        }
+        PostgresBinaries binaries =
+                PostgresBinaries.bundled(Path.of("target").toAbsolutePath().resolve("postgres-18"));
         Path folder = Files.createTempDirectory("queen-fault-");
         Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwx------"));
         Process initdb =
                 new ProcessBuilder(
                                 binaries.command(
+                                        Unprivileged.ownerOf(folder),
                                         "initdb",
-                                        "--pgdata=" + folder.resolve("db"),
-                                        "--username=queen",
-                                        "--auth=trust",
-                                        "--encoding=UTF8",
-                                        "--locale=C",
-                                        "--no-sync"))
+                                        List.of(
+                                                "--pgdata=" + folder.resolve("db"),
+                                                "--username=queen",
+                                                "--auth=trust",
+                                                "--encoding=UTF8",
+                                                "--locale=C",
+                                                "--no-sync")))
                         .redirectErrorStream(true)
                         .redirectOutput(folder.resolve("initdb.log").toFile())
                         .start();
@@ -99,7 +93,10 @@ final class PostgresProcess implements AutoCloseable {
     private Process launch() throws IOException {
         List<String> command =
                 new ArrayList<>(
-                        binaries.command("postgres", "-D", folder.resolve("db").toString()));
+                        binaries.command(
+                                Unprivileged.ownerOf(folder),
+                                "postgres",
+                                List.of("-D", folder.resolve("db").toString())));
         for (String setting :
                 List.of(
                         "port=" + port,

@@ -3,6 +3,7 @@ package io.queenmq.testkit;
 import io.queenmq.db.DatabaseConfig;
 import io.queenmq.db.Migrations;
 import io.queenmq.embedded.PostgresBinaries;
+import io.queenmq.embedded.Unprivileged;
 import io.queenmq.runtime.Clock;
 import java.io.IOException;
 import java.io.InputStream;
@@ -19,6 +20,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.ServiceLoader;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
@@ -28,10 +30,29 @@ import java.util.zip.ZipFile;
  * The PostgreSQL server of a test run: one real process per JVM, of the version named by {@code
  * -Dqueen.test.postgres} (15 to 18), with a migrated template that databases are cloned from.
  */
-final class TestServer {
+public final class TestServer {
+    private static final String TEMPLATE = "queen_template";
+
+    private static final List<String> SETTINGS =
+            List.of(
+                    "fsync=off",
+                    "full_page_writes=off",
+                    "max_connections=300",
+                    "max_prepared_transactions=8",
+                    "shared_buffers=128MB");
+
     private static final TestServer SHARED = start();
 
-    private static final String TEMPLATE = "queen_template";
+    /** Another way to a server, found on the class path: the profile testcontainers has one. */
+    public interface Source {
+        /**
+         * Starts a server with a superuser {@code queen} that needs no password; it ends with this
+         * process.
+         *
+         * @return its port on the loopback address
+         */
+        int start(String version, List<String> settings);
+    }
 
     private final int port;
     private final AtomicInteger databases = new AtomicInteger();
@@ -73,54 +94,63 @@ final class TestServer {
     }
 
     private static TestServer start() {
+        String version = System.getProperty("queen.test.postgres", "18");
+        TestServer server =
+                ServiceLoader.load(Source.class)
+                        .findFirst()
+                        .map(source -> new TestServer(source.start(version, SETTINGS)))
+                        .orElseGet(() -> startProcess(version));
+        server.execute("create database " + TEMPLATE + " template template0");
+        new Migrations(
+                        DatabaseConfig.of("127.0.0.1", server.port, TEMPLATE, "queen", ""),
+                        Clock.SYSTEM)
+                .apply();
+        return server;
+    }
+
+    private static TestServer startProcess(String version) {
         try {
-            String version = System.getProperty("queen.test.postgres", "18");
             Path target = Path.of("target").toAbsolutePath();
-            PostgresBinaries binaries =
-                    PostgresBinaries.unpack(
-                            archive(version, target), target.resolve("postgres-" + version));
+            PostgresBinaries binaries = binaries(version, target);
             Path data = Files.createTempDirectory("queen-test-");
             Files.setPosixFilePermissions(data, PosixFilePermissions.fromString("rwx------"));
+            Unprivileged user = Unprivileged.ownerOf(data);
             run(
                     data,
                     binaries.command(
+                            user,
                             "initdb",
-                            "--pgdata=" + data.resolve("db"),
-                            "--username=queen",
-                            "--auth=trust",
-                            "--encoding=UTF8",
-                            "--locale=C",
-                            "--no-sync"));
+                            List.of(
+                                    "--pgdata=" + data.resolve("db"),
+                                    "--username=queen",
+                                    "--auth=trust",
+                                    "--encoding=UTF8",
+                                    "--locale=C",
+                                    "--no-sync")));
             int port = freePort();
-            List<String> command =
-                    binaries.command("postgres", "-D", data.resolve("db").toString());
-            for (String setting :
-                    List.of(
-                            "port=" + port,
-                            "listen_addresses=127.0.0.1",
-                            "unix_socket_directories=",
-                            "fsync=off",
-                            "full_page_writes=off",
-                            "max_connections=300",
-                            "max_prepared_transactions=8",
-                            "shared_buffers=128MB")) {
-                command = new ArrayList<>(command);
-                command.add("-c");
-                command.add(setting);
+            List<String> args =
+                    new ArrayList<>(
+                            List.of(
+                                    "-D",
+                                    data.resolve("db").toString(),
+                                    "-c",
+                                    "port=" + port,
+                                    "-c",
+                                    "listen_addresses=127.0.0.1",
+                                    "-c",
+                                    "unix_socket_directories="));
+            for (String setting : SETTINGS) {
+                args.add("-c");
+                args.add(setting);
             }
             Process process =
-                    new ProcessBuilder(command)
+                    new ProcessBuilder(binaries.command(user, "postgres", args))
                             .redirectErrorStream(true)
                             .redirectOutput(data.resolve("log").toFile())
                             .start();
             Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(process, data)));
             TestServer server = new TestServer(port);
             server.awaitConnections(process);
-            server.execute("create database " + TEMPLATE + " template template0");
-            new Migrations(
-                            DatabaseConfig.of("127.0.0.1", port, TEMPLATE, "queen", ""),
-                            Clock.SYSTEM)
-                    .apply();
             return server;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -130,23 +160,22 @@ final class TestServer {
         }
     }
 
-    /** The bundled archive for 18, else the one that the build has copied beside it. */
-    private static InputStream archive(String version, Path target) throws IOException {
+    /** The bundled ones for 18, else those that the build has copied beside them. */
+    private static PostgresBinaries binaries(String version, Path target) throws IOException {
+        Path home = target.resolve("postgres-" + version);
         if (version.equals("18")) {
-            InputStream bundled =
-                    TestServer.class.getResourceAsStream("/postgres-linux-x86_64.txz");
-            if (bundled == null) {
-                throw new IOException("no bundled PostgreSQL on the classpath");
-            }
-            return bundled;
+            return PostgresBinaries.bundled(home);
         }
         try (Stream<Path> jars = Files.list(target.resolve("postgres-archives"))) {
             Path jar =
                     jars.filter(p -> p.getFileName().toString().contains("-" + version + "."))
                             .findFirst()
                             .orElseThrow();
-            ZipFile zip = new ZipFile(jar.toFile());
-            return zip.getInputStream(zip.getEntry("postgres-linux-x86_64.txz"));
+            try (ZipFile zip = new ZipFile(jar.toFile());
+                    InputStream txz =
+                            zip.getInputStream(zip.getEntry(PostgresBinaries.archiveName()))) {
+                return PostgresBinaries.unpack(txz, home);
+            }
         }
     }
 
