@@ -30,8 +30,7 @@ public record AckConfig(
                 flushers,
                 2,
                 new CombinerConfig.Call(batchesPerCall, messages, 16 << 20, 16 << 20),
-                new CombinerConfig.Room(
-                        5_000_000, 256L << 20, 256L << 20, 100_000, Duration.ofSeconds(5)),
+                new CombinerConfig.Room(5_000_000, 256L << 20, 16, 100_000, Duration.ofSeconds(5)),
                 Duration.ofSeconds(1));
     }
 }

@@ -1,7 +1,5 @@
 package io.queenmq.combine;
 
-import io.queenmq.model.Failure;
-import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -11,7 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -29,14 +26,13 @@ final class Backlog<K, W extends Work<K>> {
     private final Combiner<K, W> combiner;
     private final CombinerConfig config;
     private final Clock clock;
-    private final LongAdder refused = new LongAdder();
+    private final Admission<K, W> admission;
 
     /** Guards what follows. */
     private final ReentrantLock state = new ReentrantLock();
 
     private final Condition forFlushers = state.newCondition();
     private final Condition forPatients = state.newCondition();
-    private final Condition roomMade = state.newCondition();
     private final Condition emptied = state.newCondition();
 
     private final Map<K, KeyQueue<K, W>> keys = new HashMap<>();
@@ -46,38 +42,26 @@ final class Backlog<K, W extends Work<K>> {
     private final PriorityQueue<KeyQueue<K, W>> resting =
             new PriorityQueue<>(Comparator.comparingLong((KeyQueue<K, W> key) -> key.dueNanos));
 
-    private long heldItems;
-    private long heldBytes;
-    private int waiters;
     private int idleFlushers;
     private boolean singleInFlight;
     private boolean singlesHadTheirTurn;
-    private boolean stopping;
     private boolean ended;
 
     Backlog(Combiner<K, W> combiner, CombinerConfig config, Clock clock) {
         this.combiner = combiner;
         this.config = config;
         this.clock = clock;
+        this.admission = new Admission<>(config, clock, state);
+    }
+
+    Admission<K, W> admission() {
+        return admission;
     }
 
     void submit(List<W> works, long deadlineNanos) {
-        long items = 0;
-        long bytes = 0;
-        for (int i = 0; i < works.size(); i++) {
-            items += works.get(i).items();
-            bytes += works.get(i).bytes();
-        }
         state.lock();
         try {
-            if (!hasRoom(works, items, bytes)) {
-                awaitRoom(works, items, bytes, deadlineNanos);
-            }
-            if (stopping) {
-                throw stopped();
-            }
-            heldItems += items;
-            heldBytes += bytes;
+            admission.enter(works, keys, deadlineNanos);
             for (int i = 0; i < works.size(); i++) {
                 W work = works.get(i);
                 KeyQueue<K, W> key = keys.get(work.key());
@@ -85,6 +69,7 @@ final class Backlog<K, W extends Work<K>> {
                     key = new KeyQueue<>(work);
                     keys.put(key.key, key);
                 }
+                key.items += work.items();
                 key.bytes += work.bytes();
                 key.waiting.addLast(work);
                 lineUp(key);
@@ -101,7 +86,7 @@ final class Backlog<K, W extends Work<K>> {
             if (key == null || !key.waiting.remove(work)) {
                 return false;
             }
-            letGo(key, work.items(), work.bytes());
+            admission.leave(key, work.items(), work.bytes());
             forgetIfEmpty(key);
             return true;
         } finally {
@@ -113,8 +98,7 @@ final class Backlog<K, W extends Work<K>> {
     void drain(Duration patience) {
         state.lock();
         try {
-            stopping = true;
-            roomMade.signalAll();
+            admission.close();
             long left = patience.toNanos();
             while (!keys.isEmpty() && left > 0) {
                 left = emptied.awaitNanos(left);
@@ -146,95 +130,6 @@ final class Backlog<K, W extends Work<K>> {
             state.unlock();
         }
         return late;
-    }
-
-    /** Items waiting or under way. */
-    long heldItems() {
-        state.lock();
-        try {
-            return heldItems;
-        } finally {
-            state.unlock();
-        }
-    }
-
-    /** Bytes waiting or under way. */
-    long heldBytes() {
-        state.lock();
-        try {
-            return heldBytes;
-        } finally {
-            state.unlock();
-        }
-    }
-
-    /** Submissions refused for want of room. */
-    long refused() {
-        return refused.sum();
-    }
-
-    // -- room ------------------------------------------------------------------------------------
-
-    /** An empty combiner has room for anything, or a work over its bounds could never be served. */
-    private boolean hasRoom(List<W> works, long items, long bytes) {
-        if (heldItems == 0) {
-            return true;
-        }
-        CombinerConfig.Room room = config.room();
-        if (heldItems + items > room.items() || heldBytes + bytes > room.bytes()) {
-            return false;
-        }
-        for (int i = 0; i < works.size(); i++) {
-            W work = works.get(i);
-            KeyQueue<K, W> key = keys.get(work.key());
-            if (key != null && key.bytes > 0 && key.bytes + work.bytes() > room.bytesOfKey()) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private void awaitRoom(List<W> works, long items, long bytes, long deadlineNanos) {
-        long left = Math.min(config.room().patience().toNanos(), deadlineNanos - clock.nanos());
-        if (waiters >= config.room().waiters()) {
-            left = 0;
-        }
-        waiters++;
-        try {
-            while (!stopping && !hasRoom(works, items, bytes)) {
-                if (left <= 0) {
-                    refused.increment();
-                    throw overloaded();
-                }
-                left = roomMade.awaitNanos(left);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new QueenException(Failure.STOPPING, "interrupted while waiting for room", e);
-        } finally {
-            waiters--;
-        }
-    }
-
-    private QueenException overloaded() {
-        return new QueenException(
-                Failure.OVERLOADED,
-                "no room for more %s work: %d of %d items, %d of %d bytes are held"
-                        .formatted(
-                                config.name(),
-                                heldItems,
-                                config.room().items(),
-                                heldBytes,
-                                config.room().bytes()));
-    }
-
-    private void letGo(KeyQueue<K, W> key, long items, long bytes) {
-        heldItems -= items;
-        heldBytes -= bytes;
-        key.bytes -= bytes;
-        if (waiters > 0) {
-            roomMade.signalAll();
-        }
     }
 
     private void forgetIfEmpty(KeyQueue<K, W> key) {
@@ -460,7 +355,7 @@ final class Backlog<K, W extends Work<K>> {
         boolean late = ended && outcome != Bundle.Outcome.DONE;
         if (late || outcome == Bundle.Outcome.DONE) {
             key.busy = 0;
-            letGo(key, bundle.items, bundle.bytes);
+            admission.leave(key, bundle.items, bundle.bytes);
         } else {
             long items = bundle.items;
             long bytes = bundle.bytes;
@@ -470,7 +365,7 @@ final class Backlog<K, W extends Work<K>> {
                 bytes -= work.bytes();
                 key.waiting.addFirst(work);
             }
-            letGo(key, items, bytes);
+            admission.leave(key, items, bytes);
             if (outcome == Bundle.Outcome.SUSPECT) {
                 key.suspects += bundle.works.size();
             } else if (bundle.suspect) {
@@ -492,9 +387,5 @@ final class Backlog<K, W extends Work<K>> {
         }
         int doublings = Math.min(busy - BUSY_BEFORE_ALONE - 1, 20);
         return Math.min(FIRST_REST_NANOS << doublings, config.backOffMax().toNanos());
-    }
-
-    static QueenException stopped() {
-        return new QueenException(Failure.STOPPING, "the broker is stopping");
     }
 }

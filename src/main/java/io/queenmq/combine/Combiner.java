@@ -96,17 +96,17 @@ public final class Combiner<K, W extends Work<K>> {
 
     /** Items waiting or under way. */
     public long heldItems() {
-        return backlog.heldItems();
+        return backlog.admission().heldItems();
     }
 
     /** Bytes waiting or under way. */
     public long heldBytes() {
-        return backlog.heldBytes();
+        return backlog.admission().heldBytes();
     }
 
     /** Submissions refused for want of room. */
     public long refused() {
-        return backlog.refused();
+        return backlog.admission().refused();
     }
 
     private void flushLoop() {
@@ -146,7 +146,7 @@ public final class Combiner<K, W extends Work<K>> {
     /** A held bundle is seen to. */
     void release(Bundle<K, W> bundle, Bundle.Outcome outcome) {
         if (!backlog.release(bundle, outcome)) {
-            fail(bundle, Backlog.stopped());
+            fail(bundle, Admission.stopped());
         }
     }
 
@@ -192,7 +192,7 @@ public final class Combiner<K, W extends Work<K>> {
 
     private void failAll(List<Bundle<K, W>> late) {
         for (Bundle<K, W> bundle : late) {
-            fail(bundle, Backlog.stopped());
+            fail(bundle, Admission.stopped());
         }
     }
 }

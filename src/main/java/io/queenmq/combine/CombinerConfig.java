@@ -34,18 +34,18 @@ public record CombinerConfig(
      *
      * @param items most items in all
      * @param bytes most bytes in all
-     * @param bytesOfKey most bytes of one key, so that one that is stuck leaves room for others
+     * @param keyShare one key takes at most the n-th part of both, so that one that is stuck leaves
+     *     room for others
      * @param waiters callers that wait for room; more are refused at once
      * @param patience longest wait for room
      */
-    public record Room(long items, long bytes, long bytesOfKey, int waiters, Duration patience) {}
+    public record Room(long items, long bytes, int keyShare, int waiters, Duration patience) {}
 
     /** Large enough to amortize a commit, small enough to answer soon. */
     public static final Call CALL = new Call(1_024, 5_000, 4 << 20, 1 << 20);
 
     /** Room for some seconds of load. */
-    public static final Room ROOM =
-            new Room(200_000, 256L << 20, 32L << 20, 4_096, Duration.ofSeconds(5));
+    public static final Room ROOM = new Room(200_000, 256L << 20, 16, 4_096, Duration.ofSeconds(5));
 
     public CombinerConfig {
         if (flushers < 1 || patients < 1) {

@@ -24,6 +24,9 @@ final class KeyQueue<K, W extends Work<K>> {
     /** While resting: when it may be tried again. */
     long dueNanos;
 
+    /** Items waiting or under way. */
+    long items;
+
     /** Bytes waiting or under way. */
     long bytes;
 

@@ -32,8 +32,7 @@ public record PopConfig(
                 1,
                 new CombinerConfig.Call(
                         popsPerCall, popsPerCall * lanesMax, Integer.MAX_VALUE, Integer.MAX_VALUE),
-                new CombinerConfig.Room(
-                        200_000, 1L << 30, 1L << 30, 100_000, Duration.ofSeconds(5)),
+                new CombinerConfig.Room(200_000, 1L << 30, 1, 100_000, Duration.ofSeconds(5)),
                 Duration.ofSeconds(1));
     }
 }

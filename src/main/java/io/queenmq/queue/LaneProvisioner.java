@@ -38,7 +38,7 @@ final class LaneProvisioner implements Flush<LaneName, LaneRequest> {
                                 new CombinerConfig.Room(
                                         roomMax,
                                         room.bytes(),
-                                        room.bytesOfKey(),
+                                        room.keyShare(),
                                         room.waiters(),
                                         room.patience()),
                                 Duration.ofSeconds(1)),

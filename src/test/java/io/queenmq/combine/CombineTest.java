@@ -240,7 +240,7 @@ class CombineTest {
         use(
                 1,
                 CombinerConfig.CALL,
-                new CombinerConfig.Room(2, 1 << 20, 1 << 20, 10, Duration.ofMillis(50)));
+                new CombinerConfig.Room(2, 1 << 20, 1, 10, Duration.ofMillis(50)));
         occupy();
         submit(new Job("a", 1));
         QueenException refused =
@@ -255,7 +255,7 @@ class CombineTest {
         use(
                 1,
                 CombinerConfig.CALL,
-                new CombinerConfig.Room(1, 1 << 20, 1 << 20, 10, Duration.ofSeconds(20)));
+                new CombinerConfig.Room(1, 1 << 20, 1, 10, Duration.ofSeconds(20)));
         occupy();
         Thread caller = Thread.startVirtualThread(() -> submit(new Job("a", 1)));
         assertEquals(List.of("a"), keys(nextCall()));
@@ -267,7 +267,7 @@ class CombineTest {
         use(
                 1,
                 CombinerConfig.CALL,
-                new CombinerConfig.Room(100, 10_000, 250, 10, Duration.ofMillis(20)));
+                new CombinerConfig.Room(100, 10_000, 40, 10, Duration.ofMillis(20)));
         occupy();
         submit(new Job("stuck", 1));
         submit(new Job("stuck", 2));
