@@ -2,13 +2,16 @@ package io.queenmq.testkit;
 
 import io.queenmq.Broker;
 import io.queenmq.BrokerConfig;
+import io.queenmq.db.DatabaseConfig;
 import io.queenmq.web.WebConfig;
+import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** A whole broker on a free port, over a database of its own or one that the test keeps. */
 public final class TestBroker implements AutoCloseable {
+    private static final Duration BORROW_TIMEOUT = Duration.ofMillis(300);
     private static final long POLL_NANOS = 1_000_000;
 
     private final TestDatabase database;
@@ -16,10 +19,11 @@ public final class TestBroker implements AutoCloseable {
     private final Broker broker;
     private final Http http;
 
-    private TestBroker(TestDatabase database, boolean ownsDatabase, boolean tenancy) {
+    private TestBroker(
+            TestDatabase database, boolean ownsDatabase, boolean tenancy, DatabaseConfig reached) {
         this.database = database;
         this.ownsDatabase = ownsDatabase;
-        BrokerConfig config = BrokerConfig.on(database.config());
+        BrokerConfig config = BrokerConfig.on(reached);
         WebConfig web = config.web();
         this.broker =
                 new Broker(
@@ -35,17 +39,31 @@ public final class TestBroker implements AutoCloseable {
     }
 
     public static TestBroker start() {
-        return new TestBroker(TestDatabase.migrated(), true, false);
+        return owning(false);
     }
 
     /** One that reads {@code x-queen-tenant}. */
     public static TestBroker withTenancy() {
-        return new TestBroker(TestDatabase.migrated(), true, true);
+        return owning(true);
+    }
+
+    private static TestBroker owning(boolean tenancy) {
+        TestDatabase database = TestDatabase.migrated();
+        return new TestBroker(database, true, tenancy, database.config());
     }
 
     /** One of several, or one after another, over the same database. */
     public static TestBroker on(TestDatabase database) {
-        return new TestBroker(database, false, false);
+        return new TestBroker(database, false, false, database.config());
+    }
+
+    /** One that reaches the database over a link that the test can break. */
+    public static TestBroker over(TcpProxy link, TestDatabase database) {
+        DatabaseConfig reached =
+                DatabaseConfig.of("127.0.0.1", link.port(), database.name(), database.user(), "")
+                        .withPoolSize(8)
+                        .withBorrowTimeout(BORROW_TIMEOUT);
+        return new TestBroker(database, false, false, reached);
     }
 
     public Http http() {
