@@ -29,7 +29,8 @@ public final class HintedLanes implements HintSink {
     private @Nullable Instant lookFrom;
 
     /**
-     * @param queueChanged who else keeps something of a queue; called before its polls look again
+     * @param queueChanged who else keeps something of a queue; called before its polls look again,
+     *     must not announce the change again
      * @param everythingChanged the same for all queues
      */
     public HintedLanes(
@@ -64,7 +65,7 @@ public final class HintedLanes implements HintSink {
 
     @Override
     public void queueChanged(int queueId) {
-        ready.hearing(() -> queueChanged.accept(queueId));
+        queueChanged.accept(queueId);
         ready.heardChanged(queueId);
     }
 

@@ -42,7 +42,6 @@ public final class ReadyLanes implements LaneWrites, AutoCloseable {
     private final ScheduledThreadPoolExecutor timer;
     private final Reseed reseed;
     private volatile boolean stopping;
-    private volatile @Nullable Thread hearing;
 
     /**
      * @param outbox where other brokers are told what happens here
@@ -163,20 +162,8 @@ public final class ReadyLanes implements LaneWrites, AutoCloseable {
 
     /** A queue's options, labels or groups changed, or it was deleted. */
     public void queueChanged(int queueId) {
-        if (!Thread.currentThread().equals(hearing)) {
-            outbox.queueChanged(queueId);
-        }
+        outbox.queueChanged(queueId);
         heardChanged(queueId);
-    }
-
-    /** Runs what a hint of another broker causes: it is not told again. One thread at a time. */
-    void hearing(Runnable effect) {
-        hearing = Thread.currentThread();
-        try {
-            effect.run();
-        } finally {
-            hearing = null;
-        }
     }
 
     /** Lanes were written, here or elsewhere. */
