@@ -142,7 +142,12 @@ final class DiscoverySource implements Source {
                 case Registration.UnknownQueue() -> {}
             }
         }
-        called.retainAll(found.values());
+        for (GroupLanes home : List.copyOf(called)) {
+            if (!found.containsValue(home)) {
+                called.remove(home);
+                home.pass();
+            }
+        }
         lanes.clear();
         lanes.putAll(found);
     }

@@ -90,6 +90,7 @@ public final class Pop implements AutoCloseable {
                         throw e;
                     }
                     hindered = true;
+                    source.pass();
                 }
                 if (!result.lanes().isEmpty()) {
                     return result;
