@@ -36,26 +36,35 @@ final class Refusals {
     private Refusals() {}
 
     static Verdict verdict(SQLException error) {
-        String state = stateOf(error);
-        if (state.equals("40001") || state.equals("40P01") || state.equals("55P03")) {
-            return Verdict.RETRY;
+        if (!certainlyUndone(error)) {
+            return Verdict.LOST;
         }
-        if (state.equals("25006")) {
-            return Verdict.RECHECK_POOL;
-        }
-        return certainlyUndone(error) ? Verdict.REFUSED : Verdict.LOST;
+        return switch (stateOf(error)) {
+            case "40001", "40P01", "55P03" -> Verdict.RETRY;
+            case "25006" -> Verdict.RECHECK_POOL;
+            default -> Verdict.REFUSED;
+        };
     }
 
-    /** The server said so itself, and went on to serve the connection. */
+    /**
+     * The server said so itself, and went on to serve the connection: behind the message that ends
+     * one, the driver finds the link broken. Severities are no guide, for they come translated; nor
+     * is an error of the driver alone, which may arise as it reads the answer to a commit.
+     */
     private static boolean certainlyUndone(SQLException error) {
-        ServerErrorMessage message = serverMessage(error);
-        if (message != null) {
-            return "ERROR".equals(message.getSeverity()) && !stateOf(error).startsWith("57P");
+        if (serverMessage(error) == null) {
+            return false;
         }
-        // Without a message of the server: either the link broke, or the driver refused the
-        // parameters before it sent anything.
-        String state = stateOf(error);
-        return !state.isEmpty() && !state.startsWith("08") && !state.startsWith("57P");
+        for (Throwable each : error) {
+            if (each instanceof SQLException sql && tellsOfTheEnd(stateOf(sql))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static boolean tellsOfTheEnd(String state) {
+        return state.startsWith("08") || state.startsWith("57P");
     }
 
     /** The refusal for a statement that was certainly undone. */

@@ -1,0 +1,58 @@
+package io.queenmq.db;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.queenmq.db.Refusals.Verdict;
+import java.io.EOFException;
+import java.sql.SQLException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.postgresql.util.PSQLException;
+import org.postgresql.util.PSQLState;
+import org.postgresql.util.ServerErrorMessage;
+
+class RefusalsTest {
+    private static SQLException ofServer(String severity, String state) {
+        return new PSQLException(
+                new ServerErrorMessage("S" + severity + "\0C" + state + "\0Mtext\0"));
+    }
+
+    private static SQLException ofDriver(PSQLState state) {
+        return new PSQLException("text", state, new EOFException());
+    }
+
+    /** Servers translate the severity as they do the text. */
+    @ParameterizedTest
+    @ValueSource(strings = {"ERROR", "FEHLER", "ERREUR", "ОШИБКА"})
+    void whatTheServerRefusedIsUndoneInAnyLanguage(String severity) {
+        assertEquals(Verdict.REFUSED, Refusals.verdict(ofServer(severity, "23505")));
+        assertEquals(Verdict.REFUSED, Refusals.verdict(ofServer(severity, "53200")));
+        assertEquals(Verdict.REFUSED, Refusals.verdict(ofServer(severity, "57014")));
+        assertEquals(Verdict.RETRY, Refusals.verdict(ofServer(severity, "40P01")));
+        assertEquals(Verdict.RECHECK_POOL, Refusals.verdict(ofServer(severity, "25006")));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"57P01", "57P02", "57P03", "08P01"})
+    void aServerThatEndsTheConnectionLeavesTheOutcomeOpen(String state) {
+        assertEquals(Verdict.LOST, Refusals.verdict(ofServer("FATAL", state)));
+    }
+
+    @Test
+    void anyErrorBehindWhichTheLinkBrokeLeavesTheOutcomeOpen() {
+        for (String state : new String[] {"25P04", "XX000", "40001"}) {
+            SQLException error = ofServer("SCHWERWIEGEND", state);
+            error.setNextException(ofDriver(PSQLState.CONNECTION_FAILURE));
+            assertEquals(Verdict.LOST, Refusals.verdict(error), state);
+        }
+    }
+
+    /** The driver may fail as it reads the answer to what has committed. */
+    @Test
+    void whatTheServerDidNotRefuseIsOpen() {
+        assertEquals(Verdict.LOST, Refusals.verdict(ofDriver(PSQLState.CONNECTION_FAILURE)));
+        assertEquals(Verdict.LOST, Refusals.verdict(ofDriver(PSQLState.OUT_OF_MEMORY)));
+        assertEquals(Verdict.LOST, Refusals.verdict(new SQLException("text")));
+    }
+}
