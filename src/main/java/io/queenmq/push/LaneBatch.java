@@ -161,14 +161,22 @@ final class LaneBatch implements Work<LaneName> {
 
     /** Every message has its fate. */
     void answer() {
-        end(State.SENT, State.ANSWERED);
-        end(State.WAITING, State.ANSWERED);
+        if (end()) {
+            answered.countDown();
+        }
     }
 
-    /** Nothing more will be done for what is still open. */
+    /** Nothing more will be done for what is still open; without effect on what is answered. */
     void refuse(QueenException why) {
-        refusal = why;
-        answer();
+        if (end()) {
+            refusal = why;
+            answered.countDown();
+        }
+    }
+
+    private boolean end() {
+        return state.compareAndSet(State.SENT, State.ANSWERED)
+                || state.compareAndSet(State.WAITING, State.ANSWERED);
     }
 
     /** The caller's deadline has come: given up now, or as soon as no call carries it. */
@@ -192,12 +200,6 @@ final class LaneBatch implements Work<LaneName> {
     boolean isAnswered() {
         State now = state.get();
         return now == State.ANSWERED || now == State.GIVEN_UP;
-    }
-
-    private void end(State from, State to) {
-        if (state.compareAndSet(from, to)) {
-            answered.countDown();
-        }
     }
 
     /** Why it was not stored; null = every message has its fate. Read once it is answered. */

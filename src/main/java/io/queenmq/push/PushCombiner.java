@@ -33,6 +33,8 @@ import java.util.concurrent.TimeoutException;
  * the lane stays held: reading keys back, making a lane again, settling a lost answer.
  */
 final class PushCombiner implements Flush<LaneName, LaneBatch> {
+    private static final System.Logger LOG = System.getLogger(PushCombiner.class.getName());
+
     private final PushConfig config;
     private final PushProcedures procedures;
     private final KeyMemory memory;
@@ -101,11 +103,14 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
         if (attempts.isEmpty()) {
             return;
         }
+        List<PushVerdict> verdicts;
         try {
-            answer(attempts, procedures.append(attempts, false));
-        } catch (QueenException e) {
+            verdicts = procedures.append(attempts, false);
+        } catch (RuntimeException e) {
             undecided(attempts, e);
+            return;
         }
+        answer(attempts, verdicts);
     }
 
     @Override
@@ -114,13 +119,14 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
         if (attempt == null) {
             return;
         }
-        List<Attempt> attempts = List.of(attempt);
+        PushVerdict verdict;
         try {
-            long lockTimeoutMs = config.lockTimeout().toMillis();
-            answer(attempts, List.of(procedures.appendWaiting(attempt, lockTimeoutMs)));
-        } catch (QueenException e) {
-            undecided(attempts, e);
+            verdict = procedures.appendWaiting(attempt, config.lockTimeout().toMillis());
+        } catch (RuntimeException e) {
+            undecided(List.of(attempt), e);
+            return;
         }
+        answer(List.of(attempt), List.of(verdict));
     }
 
     @Override
@@ -128,55 +134,74 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
         bundle.works().forEach(work -> work.refuse(failure));
     }
 
-    /** Either nothing took effect, and the combiner sees to it, or the answer was lost. */
-    private void undecided(List<Attempt> attempts, QueenException failure) {
+    /** Nothing took effect, and the combiner sees to it; or the answer was lost on its way. */
+    private void undecided(List<Attempt> attempts, RuntimeException failure) {
         if (failure.getCause() instanceof ConnectionLost lost) {
             attempts.forEach(attempt -> attempt.bundle().hold());
             aside.execute(() -> settlement.settle(attempts, lost.backend()));
-        } else {
+        } else if (failure instanceof QueenException) {
             attempts.forEach(Attempt::unsend);
             throw failure;
+        } else {
+            attempts.forEach(attempt -> inDoubt(attempt, failure));
         }
+    }
+
+    /** Our own bug, after the call was sent: whatever was stored, nobody is told that it failed. */
+    private static void inDoubt(Attempt attempt, RuntimeException bug) {
+        LOG.log(System.Logger.Level.ERROR, "a push could not be answered", bug);
+        refuseAll(attempt, new QueenException(Failure.OUTCOME_UNKNOWN, "internal error", bug));
     }
 
     /** Deals with the verdicts of a call; the bundles are in our hands, in the call or held. */
     private void answer(List<Attempt> attempts, List<PushVerdict> verdicts) {
-        tellWhatIsStored(attempts, verdicts);
+        try {
+            tellWhatIsStored(attempts, verdicts);
+        } catch (RuntimeException e) {
+            LOG.log(System.Logger.Level.ERROR, "stored messages were not announced", e);
+        }
         for (int i = 0; i < attempts.size(); i++) {
-            Attempt attempt = attempts.get(i);
-            switch (verdicts.get(i)) {
-                case PushVerdict.Queued queued -> {
-                    attempt.queued(queued.baseOffset(), queued.createdMillis());
-                    attempt.answerDecided();
-                    if (memory.wantsHydration(attempt.number(), attempt.windowSeconds())) {
-                        attempt.bundle().hold();
-                        aside.execute(() -> readBack(attempt));
-                    } else {
-                        goOn(attempt.bundle());
-                    }
-                }
-                case PushVerdict.Duplicates(int[] positions, UUID[] originals) -> {
-                    meters.duplicates.increment(positions.length);
-                    attempt.duplicates(positions, originals);
-                    attempt.answerDecided();
+            try {
+                conclude(attempts.get(i), verdicts.get(i));
+            } catch (RuntimeException e) {
+                inDoubt(attempts.get(i), e);
+            }
+        }
+    }
+
+    private void conclude(Attempt attempt, PushVerdict verdict) {
+        switch (verdict) {
+            case PushVerdict.Queued queued -> {
+                attempt.queued(queued.baseOffset(), queued.createdMillis());
+                attempt.answerDecided();
+                if (memory.wantsHydration(attempt.number(), attempt.windowSeconds())) {
+                    attempt.bundle().hold();
+                    aside.execute(() -> readBack(attempt));
+                } else {
                     goOn(attempt.bundle());
                 }
-                case PushVerdict.Cold() -> {
-                    meters.cold.increment();
-                    attempt.unsend();
-                    attempt.bundle().hold();
-                    aside.execute(() -> searchFor(attempt));
-                }
-                case PushVerdict.Busy() -> {
-                    meters.busy.increment();
-                    attempt.unsend();
-                    attempt.bundle().busy();
-                }
-                case PushVerdict.UnknownPartition() -> {
-                    attempt.unsend();
-                    attempt.bundle().hold();
-                    aside.execute(() -> provisionAgain(attempt));
-                }
+            }
+            case PushVerdict.Duplicates(int[] positions, UUID[] originals) -> {
+                meters.duplicates.increment(positions.length);
+                attempt.duplicates(positions, originals);
+                attempt.answerDecided();
+                goOn(attempt.bundle());
+            }
+            case PushVerdict.Cold() -> {
+                meters.cold.increment();
+                attempt.unsend();
+                attempt.bundle().hold();
+                aside.execute(() -> searchFor(attempt));
+            }
+            case PushVerdict.Busy() -> {
+                meters.busy.increment();
+                attempt.unsend();
+                attempt.bundle().busy();
+            }
+            case PushVerdict.UnknownPartition() -> {
+                attempt.unsend();
+                attempt.bundle().hold();
+                aside.execute(() -> provisionAgain(attempt));
             }
         }
     }
@@ -230,63 +255,78 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
 
     // -- aside, the lane held --------------------------------------------------------------------
 
+    /** Something to do before a lane can go on; its callers hear of it when it fails. */
+    private interface Step {
+        void run() throws InterruptedException;
+    }
+
     private void searchFor(Attempt attempt) {
-        aside(
+        goOnAfter(
                 attempt,
                 () -> {
-                    search.search(attempt, () -> nobodyWaits(attempt));
+                    searches.acquire();
+                    try {
+                        search.search(attempt, () -> nobodyWaits(attempt));
+                    } finally {
+                        searches.release();
+                    }
                     attempt.answerDecided();
                 });
     }
 
     private void readBack(Attempt attempt) {
-        aside(
+        goOnAfter(
                 attempt,
-                () -> search.readBack(attempt.number(), attempt.windowSeconds(), () -> false));
-    }
-
-    private void aside(Attempt attempt, Runnable step) {
-        try {
-            searches.acquire();
-            try {
-                step.run();
-            } finally {
-                searches.release();
-            }
-            goOn(attempt.bundle());
-        } catch (QueenException e) {
-            refuseAll(attempt, e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            refuseAll(attempt, new QueenException(Failure.STOPPING, "the broker is stopping", e));
-        }
+                () -> {
+                    searches.acquire();
+                    try {
+                        search.readBack(attempt.number(), attempt.windowSeconds(), () -> false);
+                    } finally {
+                        searches.release();
+                    }
+                });
     }
 
     private void provisionAgain(Attempt attempt) {
         LaneName name = attempt.bundle().key();
-        catalog.laneGone(name, attempt.number());
-        long deadline = clock.nanos() + config.deadline().toNanos();
-        LaneRequest request = null;
+        goOnAfter(
+                attempt,
+                () -> {
+                    catalog.laneGone(name, attempt.number());
+                    Lane lane = madeAgain(name);
+                    int window = windowSeconds(name);
+                    if (lane.created()) {
+                        memory.created(lane.number(), window);
+                    }
+                    attempt.bundle().works().forEach(work -> work.resolve(lane.number(), window));
+                });
+    }
+
+    private Lane madeAgain(LaneName name) throws InterruptedException {
+        long nanos = config.deadline().toNanos();
+        LaneRequest request = catalog.requestLanes(List.of(name), clock.nanos() + nanos).getFirst();
         try {
-            request = catalog.requestLanes(List.of(name), deadline).getFirst();
-            Lane lane = request.lane().get(config.deadline().toNanos(), TimeUnit.NANOSECONDS);
-            int window = windowSeconds(name);
-            if (lane.created()) {
-                memory.created(lane.number(), window);
-            }
-            attempt.bundle().works().forEach(work -> work.resolve(lane.number(), window));
+            return request.lane().get(nanos, TimeUnit.NANOSECONDS);
+        } catch (TimeoutException e) {
+            throw new QueenException(Failure.BUSY, "the lane is being created by another", e);
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof QueenException refusal
+                    ? new QueenException(refusal.failure(), refusal.detail(), refusal)
+                    : new QueenException(Failure.INTERNAL, "internal error", e);
+        } finally {
+            catalog.withdraw(request);
+        }
+    }
+
+    private void goOnAfter(Attempt attempt, Step step) {
+        try {
+            step.run();
             goOn(attempt.bundle());
         } catch (QueenException e) {
             refuseAll(attempt, e);
-        } catch (ExecutionException e) {
-            refuseAll(
-                    attempt,
-                    e.getCause() instanceof QueenException cause
-                            ? cause
-                            : new QueenException(Failure.INTERNAL, "internal error", e));
-        } catch (TimeoutException e) {
-            catalog.withdraw(request);
-            refuseAll(attempt, new QueenException(Failure.BUSY, "the lane is being created", e));
+        } catch (RuntimeException e) {
+            LOG.log(System.Logger.Level.ERROR, "a lane could not go on", e);
+            refuseAll(attempt, new QueenException(Failure.INTERNAL, "internal error", e));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             refuseAll(attempt, new QueenException(Failure.STOPPING, "the broker is stopping", e));

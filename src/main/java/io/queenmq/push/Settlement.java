@@ -20,6 +20,8 @@ import org.jspecify.annotations.Nullable;
  * are held, and nobody is told that anything failed.
  */
 final class Settlement {
+    private static final System.Logger LOG = System.getLogger(Settlement.class.getName());
+
     private static final long FIRST_PAUSE_MS = 20;
     private static final long PAUSE_MAX_MS = 1_000;
     private static final Duration END_STEP = Duration.ofSeconds(5);
@@ -77,6 +79,9 @@ final class Settlement {
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+            open.forEach(this::giveUp);
+        } catch (RuntimeException e) {
+            LOG.log(System.Logger.Level.ERROR, "a lost answer could not be settled", e);
             open.forEach(this::giveUp);
         }
     }
