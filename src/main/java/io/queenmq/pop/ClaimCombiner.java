@@ -39,6 +39,11 @@ final class ClaimCombiner {
         combiner.stop(patience);
     }
 
+    /** Candidates that wait or are in a call. */
+    long waiting() {
+        return combiner.heldItems();
+    }
+
     /** One outcome per candidate, in their order; waits for it. */
     List<Claim.Outcome> claim(Claim claim, Duration patience) {
         long deadline = clock.nanos() + patience.toNanos();

@@ -74,9 +74,17 @@ final class Claims {
                 metrics.counter(
                         "queen_pop_shortened_total",
                         "Claims given back and repeated because their answer was too large.");
+        metrics.gauge(
+                "queen_pop_waiting_lanes",
+                "Lanes whose claim waits or is under way.",
+                this::waiting);
         this.leased = new ClaimCombiner(config, "claim", procedures::claimLeased, clock);
         this.auto = new ClaimCombiner(config, "claim-auto", procedures::claimAuto, clock);
         this.first = new ClaimCombiner(config, "claim-first", procedures::claimFirst, clock);
+    }
+
+    private long waiting() {
+        return leased.waiting() + auto.waiting() + first.waiting();
     }
 
     void start() {
