@@ -215,7 +215,7 @@ comment on function queen_store.delete_queue(uuid, text) is
     'Ends a queue and frees its name; what it held is removed behind the call. Locks: queues: one row; waits.';
 
 -- queen_store.queues_with_labels: the live queues a discovery pop may serve from.
--- Called by  QueueProcedures, PopProcedures
+-- Called by  PopProcedures
 -- Locks      none
 -- Returns    one row per queue whose labels equal those given; '' = not asked for
 -- Cost       1 statement, one index range of the tenant

@@ -141,7 +141,8 @@ public final class Database implements AutoCloseable {
     }
 
     private <T extends @Nullable Object> T once(Work<T> work) throws StatementFailed {
-        try (Connection connection = borrow()) {
+        Connection connection = borrow();
+        try {
             Backend backend = Connector.backendOf(connection);
             try {
                 return work.run(new Session(connection, backend));
@@ -160,6 +161,17 @@ public final class Database implements AutoCloseable {
         } catch (SQLException e) {
             // From asking who is behind the connection, before anything was sent.
             throw Refusals.away(e);
+        } finally {
+            giveBack(connection);
+        }
+    }
+
+    /** What the call did stands, whatever becomes of its connection. */
+    private void giveBack(Connection connection) {
+        try {
+            connection.close();
+        } catch (SQLException e) {
+            pool.evictConnection(connection);
         }
     }
 
@@ -234,11 +246,6 @@ public final class Database implements AutoCloseable {
                 return result.next() && !result.getBoolean(1);
             }
         }
-    }
-
-    /** The start of the application name of every connection of this broker. */
-    public String applicationPrefix() {
-        return connector.applicationPrefix();
     }
 
     Connector connector() {

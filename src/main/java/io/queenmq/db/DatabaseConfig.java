@@ -6,7 +6,8 @@ import java.time.Duration;
  * Where the database is and how much of it one broker takes.
  *
  * @param host one name, or several separated by commas: the one that takes writes is used
- * @param poolSize connections of the data plane; health and the listener have one each beside them
+ * @param poolSize connections of the data plane; health has one beside them, the carrier of hints
+ *     two
  * @param statementTimeout after that long the server cancels a statement
  * @param borrowTimeout after that long without a free connection a caller is refused
  */

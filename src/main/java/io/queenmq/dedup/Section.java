@@ -30,7 +30,7 @@ final class Section {
     /** Oldest first. */
     private final List<Bucket> buckets = new ArrayList<>();
 
-    private LaneTable lanes = new LaneTable();
+    private LaneColumns lanes = new LaneColumns();
 
     /** Keys created earlier than this may be gone. */
     private long droppedMillis = Long.MIN_VALUE;
@@ -87,7 +87,7 @@ final class Section {
 
     private Range range(long lane, long cutoffMillis) {
         int at = lanes.find(lane);
-        if (at == LaneTable.NONE) {
+        if (at == LaneColumns.NONE) {
             return Range.NOTHING;
         }
         if (droppedMillis > cutoffMillis && droppedMillis > lanes.lowMillis[at]) {
@@ -116,8 +116,8 @@ final class Section {
         try {
             remember(createdMillis, fingerprints, count);
             int at = lanes.find(lane);
-            if (at == LaneTable.NONE || base <= lanes.last[at]) {
-                if (at == LaneTable.NONE) {
+            if (at == LaneColumns.NONE || base <= lanes.last[at]) {
+                if (at == LaneColumns.NONE) {
                     at = lanes.add(lane);
                 }
                 begin(at, base, base == 0 ? Long.MIN_VALUE : createdMillis, createdMillis);
@@ -144,7 +144,7 @@ final class Section {
     void created(long lane, long nowMillis) {
         state.lock();
         try {
-            if (lanes.find(lane) == LaneTable.NONE) {
+            if (lanes.find(lane) == LaneColumns.NONE) {
                 int at = lanes.add(lane);
                 begin(at, 0, Long.MIN_VALUE, nowMillis);
                 lanes.last[at] = -1;
@@ -172,7 +172,7 @@ final class Section {
         state.lock();
         try {
             int at = lanes.find(lane);
-            if (at == LaneTable.NONE) {
+            if (at == LaneColumns.NONE) {
                 at = lanes.add(lane);
             }
             begin(at, range.from(), belowMillis, lowMillis);
@@ -199,7 +199,7 @@ final class Section {
         state.lock();
         try {
             int at = lanes.find(lane);
-            if (at == LaneTable.NONE || lanes.uncovered[at] < uncoveredMax) {
+            if (at == LaneColumns.NONE || lanes.uncovered[at] < uncoveredMax) {
                 return false;
             }
             lanes.uncovered[at] = -pause;
@@ -227,7 +227,7 @@ final class Section {
         state.lock();
         try {
             if (buckets.isEmpty()) {
-                lanes = new LaneTable();
+                lanes = new LaneColumns();
             } else {
                 dropOldest();
             }

@@ -3,7 +3,6 @@ package io.queenmq.queue;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.concurrent.locks.ReentrantLock;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Lanes by name and by number, some 70 bytes each: columns and one byte array for the names instead
@@ -12,9 +11,6 @@ import org.jspecify.annotations.Nullable;
  * thread.
  */
 final class LaneCache {
-    /** What is known of a lane; {@code lastOffset} is one it has certainly reached. */
-    record Entry(int queueId, String name, long lastOffset) {}
-
     private static final int FORGOTTEN = -1;
     private static final int NONE = -1;
 
@@ -46,28 +42,6 @@ final class LaneCache {
             long number = old.numbers[at];
             add(queueId, bytes, number, old.lastOffsets[at]);
             return number;
-        } finally {
-            state.unlock();
-        }
-    }
-
-    @Nullable Entry entry(long number) {
-        state.lock();
-        try {
-            Generation holder = young;
-            int at = young.find(number);
-            if (at == NONE) {
-                holder = old;
-                at = old.find(number);
-                if (at == NONE) {
-                    return null;
-                }
-                add(old.queueIds[at], old.name(at), number, old.lastOffsets[at]);
-            }
-            return new Entry(
-                    holder.queueIds[at],
-                    new String(holder.name(at), StandardCharsets.UTF_8),
-                    holder.lastOffsets[at]);
         } finally {
             state.unlock();
         }
@@ -220,10 +194,6 @@ final class LaneCache {
             if (row != NONE) {
                 queueIds[row] = FORGOTTEN;
             }
-        }
-
-        byte[] name(int row) {
-            return Arrays.copyOfRange(names, nameStart(row), nameEnds[row]);
         }
 
         /** Where the name of a row begins: the end of the one before. */

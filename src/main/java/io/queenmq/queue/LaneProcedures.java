@@ -8,7 +8,6 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.UUID;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -20,11 +19,6 @@ final class LaneProcedures {
     private static final String FIND =
             "select ordinal, queue_id, partition_id, last_offset, false"
                     + " from queen_store.find_lanes(?, ?, ?)";
-    private static final String BY_NUMBER =
-            "select q.tenant_id, q.name, p.name, q.id, p.id, p.last_offset"
-                    + " from queen_store.partitions p"
-                    + " join queen_store.queues q on q.id = p.queue_id and q.deleted_at is null"
-                    + " where p.id = any (?)";
 
     private final Database database;
 
@@ -40,37 +34,6 @@ final class LaneProcedures {
     /** Per name the lane; null where there is none. */
     List<@Nullable Lane> find(List<LaneName> names) {
         return database.call("find_lanes", session -> lanes(session.connection(), FIND, names));
-    }
-
-    /** The lanes of these numbers as far as they exist, in no order. */
-    List<Lane> byNumber(List<Long> numbers) {
-        return database.call(
-                "lanes_by_number",
-                session -> {
-                    try (PreparedStatement statement =
-                            session.connection().prepareStatement(BY_NUMBER)) {
-                        statement.setArray(
-                                1, session.connection().createArrayOf("int8", numbers.toArray()));
-                        try (ResultSet result = statement.executeQuery()) {
-                            List<Lane> lanes = new ArrayList<>();
-                            while (result.next()) {
-                                LaneName name =
-                                        new LaneName(
-                                                result.getObject(1, UUID.class),
-                                                result.getString(2),
-                                                result.getString(3));
-                                lanes.add(
-                                        new Lane(
-                                                name,
-                                                result.getInt(4),
-                                                result.getLong(5),
-                                                result.getLong(6),
-                                                false));
-                            }
-                            return lanes;
-                        }
-                    }
-                });
     }
 
     private static List<@Nullable Lane> lanes(

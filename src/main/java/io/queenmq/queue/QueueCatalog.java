@@ -71,19 +71,6 @@ public final class QueueCatalog {
         return Optional.of(known.queue());
     }
 
-    /** The queue of that number, if this broker has met it before and it is still there. */
-    public Optional<Queue> queue(int id) {
-        Key key = byId.get(id);
-        return key == null
-                ? Optional.empty()
-                : queue(key.tenant(), key.name()).filter(queue -> queue.id() == id);
-    }
-
-    /** Names of the queues with these labels, read anew; an empty label is not asked for. */
-    public List<String> withLabels(UUID tenant, String namespace, String task) {
-        return queues.withLabels(tenant, namespace, task);
-    }
-
     /** The number of a lane; 0 = there is no such lane. */
     public long laneNumber(LaneName name) {
         Queue queue = queue(name.tenant(), name.queue()).orElse(null);
@@ -105,25 +92,6 @@ public final class QueueCatalog {
     /** The number of a lane as far as this broker knows it, without asking; 0 = it does not. */
     public long knownLaneNumber(int queueId, String partition) {
         return laneCache.number(queueId, partition);
-    }
-
-    /** The name of the lane with that number, if it exists. */
-    public Optional<LaneName> laneName(long number) {
-        LaneCache.Entry entry = laneCache.entry(number);
-        if (entry != null) {
-            Key key = byId.get(entry.queueId());
-            if (key != null) {
-                return Optional.of(new LaneName(key.tenant(), key.name(), entry.name()));
-            }
-        }
-        return lanes(List.of(number)).stream().findFirst().map(Lane::name);
-    }
-
-    /** The lanes of these numbers as far as they exist, in no order; one database call. */
-    public List<Lane> lanes(List<Long> numbers) {
-        List<Lane> found = lanes.byNumber(numbers);
-        found.forEach(this::remember);
-        return found;
     }
 
     /**

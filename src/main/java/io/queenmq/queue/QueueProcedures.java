@@ -4,8 +4,6 @@ import io.queenmq.db.Database;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 
@@ -25,8 +23,6 @@ final class QueueProcedures {
     private static final String FIND =
             "select queue_id, created, " + COLUMNS + " from queen_store.find_queue(?, ?)";
     private static final String DELETE = "select queen_store.delete_queue(?, ?)";
-    private static final String BY_LABELS =
-            "select name from queen_store.queues_with_labels(?, ?, ?)";
 
     private final Database database;
 
@@ -72,27 +68,6 @@ final class QueueProcedures {
                         statement.setString(2, queue);
                         try (ResultSet result = statement.executeQuery()) {
                             return result.next() && result.getBoolean(1);
-                        }
-                    }
-                });
-    }
-
-    /** Names of the queues with these labels; an empty one is not asked for. */
-    List<String> withLabels(UUID tenant, String namespace, String task) {
-        return database.call(
-                "queues_with_labels",
-                session -> {
-                    try (PreparedStatement statement =
-                            session.connection().prepareStatement(BY_LABELS)) {
-                        statement.setObject(1, tenant);
-                        statement.setString(2, namespace);
-                        statement.setString(3, task);
-                        try (ResultSet result = statement.executeQuery()) {
-                            List<String> names = new ArrayList<>();
-                            while (result.next()) {
-                                names.add(result.getString(1));
-                            }
-                            return names;
                         }
                     }
                 });

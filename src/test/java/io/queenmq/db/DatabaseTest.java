@@ -74,7 +74,7 @@ class DatabaseTest {
             try (Database.Session session = database.openDedicated()) {
                 Object shown = one(session, "show application_name");
                 assertEquals(shown, session.backend().applicationName());
-                assertTrue(shown.toString().startsWith(database.applicationPrefix()));
+                assertTrue(shown.toString().startsWith(database.connector().applicationPrefix()));
                 assertEquals(one(session, "select pg_backend_pid()"), session.backend().pid());
                 names.add(shown);
             }
@@ -308,7 +308,7 @@ class DatabaseTest {
                         observer.prepareStatement(
                                 "select pg_terminate_backend(pid, 5000) from pg_stat_activity where"
                                         + " application_name like ?")) {
-            kill.setString(1, database.applicationPrefix() + "%");
+            kill.setString(1, database.connector().applicationPrefix() + "%");
             try (ResultSet result = kill.executeQuery()) {
                 assertTrue(result.next());
             }

@@ -11,7 +11,7 @@ import java.util.function.LongPredicate;
  * or earlier. Two marks, (offset, time of creation), are where the range can begin instead once
  * older keys had to go.
  */
-final class LaneTable {
+final class LaneColumns {
     static final int NONE = -1;
     private static final int COLUMNS = 10;
     private static final int SLOTS_FIRST = 16;
@@ -71,7 +71,7 @@ final class LaneTable {
     }
 
     private void rebuild(int slots, LongPredicate keepCreated) {
-        LaneTable grown = new LaneTable();
+        LaneColumns grown = new LaneColumns();
         grown.resize(slots);
         for (int from = 0; from < lanes.length; from++) {
             if (lanes[from] != 0 && keepCreated.test(lastMillis[from])) {
