@@ -22,7 +22,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -33,6 +32,7 @@ import org.jspecify.annotations.Nullable;
  * request, which waits for the commit.
  */
 public final class Ack implements AutoCloseable {
+    private static final System.Logger LOG = System.getLogger(Ack.class.getName());
     static final String UNRESOLVABLE =
             "unresolvable: transaction not in the ack window (hash purged or never pushed); if"
                     + " leased, the message redelivers";
@@ -41,6 +41,7 @@ public final class Ack implements AutoCloseable {
 
     private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
     private static final int UUID_LENGTH = 36;
+    private static final long WITHDRAW_PAUSE_MILLIS = 250;
 
     private record UnitKey(long lane, @Nullable UUID leaseId) {}
 
@@ -239,14 +240,35 @@ public final class Ack implements AutoCloseable {
         } catch (ExecutionException e) {
             throw new IllegalStateException("acks are answered, not failed", e);
         }
-        if (combiner.withdraw(unit)) {
-            return Collections.nCopies(unit.items(), AckFlush.failed(late));
-        }
-        // In a call: the database's own time limit ends it.
+        return withdraw(combiner, unit, AckFlush.failed(late));
+    }
+
+    /**
+     * A call under way is waited for: the database's own time limit ends it. It may have found the
+     * cursor held and put the unit back, so what could not be withdrawn once is tried again.
+     */
+    private static List<AckResult> withdraw(
+            Combiner<AckUnit.Cursor, AckUnit> combiner, AckUnit unit, AckResult late) {
+        boolean interrupted = Thread.interrupted();
         try {
-            return unit.answer().join();
-        } catch (CompletionException e) {
-            throw new IllegalStateException("acks are answered, not failed", e);
+            while (true) {
+                if (combiner.withdraw(unit)) {
+                    return Collections.nCopies(unit.items(), late);
+                }
+                try {
+                    return unit.answer().get(WITHDRAW_PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+                } catch (TimeoutException e) {
+                    LOG.log(System.Logger.Level.DEBUG, "an ack at its deadline is in a call", e);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                } catch (ExecutionException e) {
+                    throw new IllegalStateException("acks are answered, not failed", e);
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 

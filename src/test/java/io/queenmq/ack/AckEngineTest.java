@@ -15,10 +15,12 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.helidon.metrics.api.Counter;
+import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Caller;
 import io.queenmq.model.Ids;
 import io.queenmq.pop.PopRequest;
 import io.queenmq.pop.PopResult;
+import io.queenmq.runtime.Clock;
 import io.queenmq.testkit.ConsumeEngine;
 import io.queenmq.testkit.ConsumeEngine.Message;
 import io.queenmq.testkit.TestDatabase;
@@ -307,6 +309,48 @@ class AckEngineTest {
             holder.rollback();
         }
         assertTrue(waiting.get(30, TimeUnit.SECONDS).getFirst().success());
+    }
+
+    @Test
+    void anAckIsAnsweredThoughItsCursorStaysLocked() throws Exception {
+        engine.push("stuck", "a", "1");
+        PopResult stuck = engine.pop(queueMode("stuck"));
+        AckConfig usual = AckConfig.DEFAULT;
+        try (Metrics metrics = new Metrics();
+                Ack hasty =
+                        new Ack(
+                                new AckConfig(
+                                        usual.deliveriesBytesMax(),
+                                        usual.batchesPerCall(),
+                                        usual.messagesPerCall(),
+                                        usual.flushers(),
+                                        Duration.ofMillis(300)),
+                                engine.database,
+                                engine.ready,
+                                engine.deliveries,
+                                metrics,
+                                Clock.SYSTEM);
+                Connection holder = engine.server.connect()) {
+            hasty.start();
+            holder.setAutoCommit(false);
+            TestDatabase.rows(
+                    holder,
+                    "select 1 from queen_store.cursors where partition_id = ? for update",
+                    stuck.lanes().getFirst().partitionNumber());
+            CompletableFuture<List<AckResult>> answer =
+                    CompletableFuture.supplyAsync(
+                            () ->
+                                    hasty.ack(
+                                            queueMode("stuck").tenant(),
+                                            queueMode("stuck").group(),
+                                            List.of(
+                                                    ConsumeEngine.item(
+                                                            messages(stuck).getFirst(),
+                                                            stuck.leaseId(),
+                                                            AckStatus.COMPLETED))),
+                            Executors.newVirtualThreadPerTaskExecutor());
+            assertFalse(answer.get(60, TimeUnit.SECONDS).getFirst().success());
+        }
     }
 
     @Test
