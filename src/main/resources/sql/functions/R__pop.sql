@@ -420,6 +420,7 @@ declare
     v_rules text[];
     v_ats timestamptz[];
     v_ruleless integer[];
+    v_last_offsets bigint[];
 begin
     with missing as materialized (
         select distinct on (i.partition_id, i.group_id)
@@ -478,15 +479,13 @@ begin
 
     if v_ordinals is not null then
         -- A later statement than the locks: whoever placed the cursor before us is seen here.
-        insert into queen_store.cursors as c (partition_id, group_id, generation, committed)
-        select s.partition_id, s.group_id, s.generation, s.committed
-        from (
-            select i.partition_id, i.group_id, g.generation, g.registered, p.last_offset,
+        with start as materialized (
+            select i.ordinal, i.partition_id, i.group_id, g.generation, g.registered, p.last_offset,
                    queen_store.start_committed(
                        i.partition_id, p.log_start, p.last_offset, p.last_write_at, i.rule, i.at)
                        as committed
-            from unnest(v_partition_ids, v_group_ids, v_rules, v_ats)
-                i (partition_id, group_id, rule, at)
+            from unnest(v_ordinals, v_partition_ids, v_group_ids, v_rules, v_ats)
+                i (ordinal, partition_id, group_id, rule, at)
             cross join lateral (
                 select p.log_start, p.last_offset, p.last_write_at
                 from queen_store.partitions p
@@ -497,13 +496,21 @@ begin
                 from queen_store.groups g
                 where g.id = i.group_id
                 limit 1) g
-            offset 0) s
-        where s.committed < s.last_offset or not s.registered
-        on conflict (partition_id, group_id) do update
-        set generation = excluded.generation, epoch = 0, committed = excluded.committed,
-            prev_committed = null, batch_end = null, lease_id = null, prev_lease = null,
-            lease_expires_at = null, retry_count = 0, attempt_offset = null, attempt_count = 0
-        where c.generation < excluded.generation;
+        ),
+        placed as (
+            insert into queen_store.cursors as c (partition_id, group_id, generation, committed)
+            select s.partition_id, s.group_id, s.generation, s.committed
+            from start s
+            where s.committed < s.last_offset or not s.registered
+            on conflict (partition_id, group_id) do update
+            set generation = excluded.generation, epoch = 0, committed = excluded.committed,
+                prev_committed = null, batch_end = null, lease_id = null, prev_lease = null,
+                lease_expires_at = null, retry_count = 0, attempt_offset = null, attempt_count = 0
+            where c.generation < excluded.generation
+        )
+        select array_agg(s.ordinal), array_agg(s.last_offset)
+        into v_ordinals, v_last_offsets
+        from start s;
     end if;
 
     return query
@@ -517,7 +524,12 @@ begin
            case when c.verdict <> 'no_cursor' or c.candidate = any (v_ruleless) then c.verdict
                 when c.candidate = any (v_ordinals) then 'empty'
                 else 'busy' end,
-           c.lease_id, c.lease_expires_at, c.visible_at, c.attempt, c.batch_end, c.last_offset,
+           c.lease_id, c.lease_expires_at, c.visible_at, c.attempt, c.batch_end,
+           -- Empty up to where that was decided: what came since is news.
+           case when c.verdict = 'no_cursor'
+                then coalesce(v_last_offsets[array_position(v_ordinals, c.candidate)],
+                              c.last_offset)
+                else c.last_offset end,
            c.base_offset, c.first_index, c.message_count, c.created_at, c.keys, c.frames
     from claimed c
     cross join queen_store.mark_consumed(array(

@@ -1,6 +1,7 @@
 package io.queenmq.pop;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.LogFixture.Claim;
@@ -8,6 +9,9 @@ import io.queenmq.testkit.LogFixture.Job;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** Where a group begins in a lane, and claims that meet there. */
@@ -54,6 +58,44 @@ class PopFirstContactProceduresTest extends PopScene {
                 "empty", log.claimFirst(Job.of(1), group, null, null, bare).getFirst().verdict());
         assertEquals(
                 0, log.rows("select from queen_store.cursors where partition_id = ?", bare).size());
+    }
+
+    @Test
+    void anIdleLaneIsEmptyOnlyUpToWhereThatWasDecided() throws Exception {
+        long idle = log.lane(queue);
+        long contended = log.lane(queue);
+        log.fill(contended, 1, 1);
+        int backend = (int) log.value("select pg_backend_pid()");
+        try (Connection other = database.connect();
+                Connection observer = database.connect()) {
+            other.setAutoCommit(false);
+            // The key of the other lane's cursor: the first claim waits for it between its steps.
+            new LogFixture(other).cursor(contended, group, -1);
+            CompletableFuture<List<Claim>> claim =
+                    CompletableFuture.supplyAsync(() -> firstClaim(idle, contended));
+            LogFixture seen = new LogFixture(observer);
+            while (seen.rows("select from pg_locks where pid = ? and not granted", backend)
+                    .isEmpty()) {
+                assertFalse(claim.isDone());
+            }
+            seen.fill(idle, 1, 3);
+            other.rollback();
+            Claim empty =
+                    claim.get(30, TimeUnit.SECONDS).stream()
+                            .filter(one -> one.candidate() == 1)
+                            .findFirst()
+                            .orElseThrow();
+            assertEquals("empty", empty.verdict());
+            assertEquals(-1, empty.lastOffset());
+        }
+    }
+
+    private List<Claim> firstClaim(long... lanes) {
+        try {
+            return log.claimFirst(Job.several(9, 0), group, null, null, lanes);
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     @Test
