@@ -1,5 +1,6 @@
 package io.queenmq.hint;
 
+import java.time.Duration;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -17,6 +18,7 @@ public final class HintOutbox {
     /** A notification holds less than 8,000 bytes. */
     public static final int TEXT_BYTES_MAX = 7_900;
 
+    private static final String EVERYTHING = "r";
     private static final int LANES_MAX = 4_000;
     private static final int QUEUES_MAX = 1_000;
 
@@ -50,26 +52,46 @@ public final class HintOutbox {
         add(() -> everything = true);
     }
 
-    /** Waits for something to tell; as much of it as one notification holds. */
-    public String take() throws InterruptedException {
+    /** Waits for something to tell; as much of it as one notification holds, "" in time if none. */
+    public String take(Duration patience) throws InterruptedException {
         outboxLock.lockInterruptibly();
         try {
-            while (isEmpty()) {
-                filled.await();
+            long left = patience.toNanos();
+            while (isEmpty() && left > 0) {
+                left = filled.awaitNanos(left);
             }
-            if (everything) {
-                clear();
-                return "r";
-            }
-            StringBuilder text = new StringBuilder();
-            drain(text, 'c', changed);
-            drain(text, 'q', queues);
-            drain(text, 'p', written.keySet());
-            drain(text, 'f', freed.keySet());
-            return text.toString();
+            return text();
         } finally {
             outboxLock.unlock();
         }
+    }
+
+    /** All there is to tell, in one notification; "" if nothing. The last words of a carrier. */
+    public String takeAll() {
+        outboxLock.lock();
+        try {
+            String text = text();
+            if (isEmpty()) {
+                return text;
+            }
+            clear();
+            return EVERYTHING;
+        } finally {
+            outboxLock.unlock();
+        }
+    }
+
+    private String text() {
+        if (everything) {
+            clear();
+            return EVERYTHING;
+        }
+        StringBuilder text = new StringBuilder();
+        drain(text, 'c', changed);
+        drain(text, 'q', queues);
+        drain(text, 'p', written.keySet());
+        drain(text, 'f', freed.keySet());
+        return text.toString();
     }
 
     private void add(Runnable change) {

@@ -6,6 +6,7 @@ import io.queenmq.hint.HintOutbox;
 import io.queenmq.hint.HintSink;
 import io.queenmq.hint.HintText;
 import io.queenmq.metrics.Metrics;
+import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
 import io.queenmq.runtime.Loop;
 import java.sql.Connection;
@@ -26,8 +27,10 @@ import org.postgresql.PGNotification;
  * quiet spell leaves at once, later ones at most every 25 ms.
  */
 public final class NotifyCarrier implements AutoCloseable {
+    private static final System.Logger LOG = System.getLogger(NotifyCarrier.class.getName());
     private static final String CHANNEL = "queen_hints";
-    private static final int WAIT_MILLIS = 10_000;
+    private static final String NOTIFY = "select pg_catalog.pg_notify(?, ?)";
+    private static final Duration WAIT = Duration.ofSeconds(10);
     private static final int PROBE_SECONDS = 5;
     private static final Duration PAUSE = Duration.ofMillis(100);
     private static final long SEND_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
@@ -68,8 +71,8 @@ public final class NotifyCarrier implements AutoCloseable {
     }
 
     public void start() {
-        listener = Loop.start("notify-listener", PAUSE, this::listen, metrics, clock);
-        sender = Loop.start("notify-sender", PAUSE, this::send, metrics, clock);
+        listener = Loop.startStanding("notify-listener", PAUSE, this::listen, metrics, clock);
+        sender = Loop.startStanding("notify-sender", PAUSE, this::send, metrics, clock);
     }
 
     /** Whether notifications are heard at present. */
@@ -85,10 +88,34 @@ public final class NotifyCarrier implements AutoCloseable {
         if (sender != null) {
             sender.close();
         }
+        sendTheRest();
+    }
+
+    /** What is still to be told; others would wait for their next look at the tables. */
+    private void sendTheRest() {
+        String rest = outbox.takeAll();
+        if (rest.isEmpty()) {
+            return;
+        }
+        try {
+            database.call(
+                    "pg_notify",
+                    session -> {
+                        try (PreparedStatement statement =
+                                session.connection().prepareStatement(NOTIFY)) {
+                            statement.setString(1, CHANNEL);
+                            statement.setString(2, rest);
+                            return statement.execute();
+                        }
+                    });
+            sent.increment();
+        } catch (QueenException e) {
+            LOG.log(System.Logger.Level.WARNING, "the last hints were not sent cause=" + e);
+        }
     }
 
     /** Until the connection breaks. */
-    private void listen() throws SQLException, InterruptedException {
+    private void listen(Runnable atWork) throws SQLException, InterruptedException {
         try (Database.Session session = database.openDedicated()) {
             Connection connection = session.connection();
             try (Statement statement = connection.createStatement()) {
@@ -99,20 +126,25 @@ public final class NotifyCarrier implements AutoCloseable {
             sink.everythingChanged();
             PGConnection notifications = connection.unwrap(PGConnection.class);
             while (true) {
-                PGNotification[] some = notifications.getNotifications(WAIT_MILLIS);
+                atWork.run();
+                PGNotification[] some = notifications.getNotifications((int) WAIT.toMillis());
                 if (Thread.interrupted()) {
                     throw new InterruptedException("the carrier is being closed");
                 }
                 if (some == null || some.length == 0) {
-                    if (!connection.isValid(PROBE_SECONDS)) {
-                        throw new SQLException("the listener's connection is dead");
-                    }
+                    probe(connection);
                 } else {
                     hear(some);
                 }
             }
         } finally {
             listening = false;
+        }
+    }
+
+    private static void probe(Connection connection) throws SQLException {
+        if (!connection.isValid(PROBE_SECONDS)) {
+            throw new SQLException("the carrier's connection is dead");
         }
     }
 
@@ -126,7 +158,7 @@ public final class NotifyCarrier implements AutoCloseable {
     }
 
     /** Until the connection breaks. */
-    private void send() throws SQLException, InterruptedException {
+    private void send(Runnable atWork) throws SQLException, InterruptedException {
         try (Database.Session session = database.openDedicated()) {
             Connection connection = session.connection();
             ownPid = session.backend().pid();
@@ -134,12 +166,17 @@ public final class NotifyCarrier implements AutoCloseable {
                 // A notification writes nothing worth waiting for.
                 statement.execute("set synchronous_commit = off");
             }
-            try (PreparedStatement statement =
-                    connection.prepareStatement("select pg_catalog.pg_notify(?, ?)")) {
+            try (PreparedStatement statement = connection.prepareStatement(NOTIFY)) {
                 statement.setString(1, CHANNEL);
                 while (true) {
-                    send(statement, outbox.take());
-                    LockSupport.parkNanos(SEND_PAUSE_NANOS);
+                    atWork.run();
+                    String text = outbox.take(WAIT);
+                    if (text.isEmpty()) {
+                        probe(connection);
+                    } else {
+                        send(statement, text);
+                        LockSupport.parkNanos(SEND_PAUSE_NANOS);
+                    }
                 }
             }
         }

@@ -25,9 +25,18 @@ public final class Loop implements AutoCloseable {
         void run() throws Exception;
     }
 
+    /**
+     * A run that goes on until something breaks. It reports each time it finds itself at work: that
+     * counts as a success, or the pauses after breaks far apart would add up.
+     */
+    @FunctionalInterface
+    public interface StandingStep {
+        void run(Runnable atWork) throws Exception;
+    }
+
     private final String name;
     private final long pauseNanos;
-    private final Step step;
+    private final StandingStep step;
     private final Clock clock;
     private final Counter failures;
     private final Thread thread;
@@ -41,7 +50,10 @@ public final class Loop implements AutoCloseable {
 
     private volatile long lastSuccessNanos;
 
-    private Loop(String name, Duration pause, Step step, Metrics metrics, Clock clock) {
+    /** Touched by the loop's own thread alone. */
+    private int failedInARow;
+
+    private Loop(String name, Duration pause, StandingStep step, Metrics metrics, Clock clock) {
         this.name = name;
         this.pauseNanos = pause.toNanos();
         this.step = step;
@@ -55,7 +67,7 @@ public final class Loop implements AutoCloseable {
                         name);
         metrics.gauge(
                 "queen_runtime_loop_idle_seconds",
-                "Time since a background loop last ran to its end.",
+                "Time since a background loop last ran to its end, or said that it works.",
                 () -> sinceSuccess().toMillis() / 1e3,
                 "loop",
                 name);
@@ -69,6 +81,12 @@ public final class Loop implements AutoCloseable {
      * @param pause between the end of a run and the start of the next
      */
     public static Loop start(String name, Duration pause, Step step, Metrics metrics, Clock clock) {
+        return startStanding(name, pause, atWork -> step.run(), metrics, clock);
+    }
+
+    /** The same for a step that returns only when something breaks. */
+    public static Loop startStanding(
+            String name, Duration pause, StandingStep step, Metrics metrics, Clock clock) {
         Loop loop = new Loop(name, pause, step, metrics, clock);
         loop.thread.start();
         return loop;
@@ -78,7 +96,7 @@ public final class Loop implements AutoCloseable {
         return name;
     }
 
-    /** Time since the last run that succeeded, or since the start: readiness judges it. */
+    /** Time since the last success, or since the start. */
     public Duration sinceSuccess() {
         return Duration.ofNanos(clock.nanos() - lastSuccessNanos);
     }
@@ -113,17 +131,21 @@ public final class Loop implements AutoCloseable {
     }
 
     private void run() {
-        int failedInARow = 0;
         do {
-            failedInARow = succeeds() ? 0 : failedInARow + 1;
-        } while (pause(failedInARow == 0 ? pauseNanos : failurePauseNanos(failedInARow)));
+            runOnce();
+        } while (pause(failedInARow == 0 ? pauseNanos : failurePauseNanos()));
     }
 
-    private boolean succeeds() {
+    private void succeeded() {
+        lastSuccessNanos = clock.nanos();
+        failedInARow = 0;
+    }
+
+    private void runOnce() {
         try {
-            step.run();
-            lastSuccessNanos = clock.nanos();
-            return true;
+            step.run(this::succeeded);
+            succeeded();
+            return;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (Exception | StackOverflowError | OutOfMemoryError | AssertionError e) {
@@ -132,7 +154,7 @@ public final class Loop implements AutoCloseable {
                 LOG.log(Level.WARNING, "background loop failed, it goes on loop=" + name, e);
             }
         }
-        return false;
+        failedInARow++;
     }
 
     private boolean isClosing() {
@@ -163,7 +185,7 @@ public final class Loop implements AutoCloseable {
     }
 
     /** Doubles, with jitter, so that many brokers do not come back in step. */
-    private long failurePauseNanos(int failedInARow) {
+    private long failurePauseNanos() {
         long base = Math.max(pauseNanos, TimeUnit.MILLISECONDS.toNanos(100));
         long longest = Math.max(pauseNanos, FAILURE_PAUSE_MAX_NANOS);
         long pause = Math.min(longest, base << Math.min(failedInARow - 1, 10));

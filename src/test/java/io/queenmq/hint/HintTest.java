@@ -3,6 +3,7 @@ package io.queenmq.hint;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -16,7 +17,7 @@ class HintTest {
         outbox.laneWritten(1, 42);
         outbox.laneFreed(1, 43);
         outbox.queueChanged(7);
-        assertEquals("c:7;p:42;f:43", outbox.take());
+        assertEquals("c:7;p:42;f:43", outbox.take(Duration.ZERO));
         assertEquals(List.of("changed 7", "written [42]", "freed [43]"), heard("c:7;p:42;f:43"));
     }
 
@@ -28,7 +29,7 @@ class HintTest {
         List<String> heard = new ArrayList<>();
         int lanes = 0;
         while (lanes < 3_000) {
-            String text = outbox.take();
+            String text = outbox.take(Duration.ZERO);
             assertTrue(text.length() <= HintOutbox.TEXT_BYTES_MAX);
             lanes += text.split(",").length;
             heard.add(text);
@@ -42,14 +43,26 @@ class HintTest {
         for (long lane = 1; lane <= 10_000; lane++) {
             outbox.laneWritten(5, lane);
         }
-        assertEquals("q:5", outbox.take());
+        assertEquals("q:5", outbox.take(Duration.ZERO));
         for (int queue = 1; queue <= 2_000; queue++) {
             outbox.queueChanged(queue);
         }
-        String last = outbox.take();
+        String last = outbox.take(Duration.ZERO);
         assertTrue(last.equals("r") || last.startsWith("c:"), last);
         outbox.everythingChanged();
-        assertEquals("r", outbox.take());
+        assertEquals("r", outbox.take(Duration.ZERO));
+    }
+
+    @Test
+    void theLastWordsAreOneNotification() {
+        assertEquals("", outbox.takeAll());
+        outbox.laneWritten(1, 42);
+        assertEquals("p:42", outbox.takeAll());
+        for (long lane = 1; lane <= 3_000; lane++) {
+            outbox.laneWritten(1, (1L << 35) + lane);
+        }
+        assertEquals("r", outbox.takeAll());
+        assertEquals("", outbox.takeAll());
     }
 
     @Test

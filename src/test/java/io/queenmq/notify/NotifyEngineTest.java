@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.queenmq.ack.AckStatus;
 import io.queenmq.pop.PopRequest;
 import io.queenmq.pop.PopResult;
+import io.queenmq.ready.Poll;
 import io.queenmq.runtime.Clock;
 import io.queenmq.testkit.ConsumeEngine;
 import java.time.Duration;
@@ -94,6 +95,32 @@ class NotifyEngineTest {
         second.hinted.bridge(() -> false);
         assertEquals(List.of("1"), payloads(answer.get(30, TimeUnit.SECONDS)));
         assertFalse(secondCarrier.isListening());
+    }
+
+    @Test
+    void whatIsStillToBeToldIsToldOnClose() throws Exception {
+        firstCarrier.close();
+        first.rows("select set_config('queen.notify', 'off', false)");
+        CompletableFuture<PopResult> answer = park(second, queueMode("farewell"));
+        first.push("farewell", "a", "1");
+        firstCarrier.close();
+        assertEquals(List.of("1"), payloads(answer.get(30, TimeUnit.SECONDS)));
+    }
+
+    @Test
+    void aHintThatCannotBeLookedUpIsCountedAndNotThrown() {
+        Poll poll = second.ready.open();
+        second.database.close();
+        second.hinted.lanesWritten(List.of(1L));
+        second.ready.close(poll);
+        assertEquals(
+                1,
+                second.metrics
+                        .counter(
+                                "queen_ready_hints_unresolved_total",
+                                "Hints whose lanes could not be looked up: the tables are read"
+                                        + " instead.")
+                        .count());
     }
 
     @Test

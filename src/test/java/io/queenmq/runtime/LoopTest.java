@@ -5,9 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.metrics.Metrics;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 class LoopTest {
@@ -56,6 +58,41 @@ class LoopTest {
                 runs.take();
                 loop.wake();
             }
+        }
+    }
+
+    @Test
+    void aStandingStepSucceedsWheneverItSaysSo() throws InterruptedException {
+        AtomicLong nanos = new AtomicLong();
+        Clock clock =
+                new Clock() {
+                    @Override
+                    public Instant now() {
+                        return Instant.EPOCH;
+                    }
+
+                    @Override
+                    public long nanos() {
+                        return nanos.get();
+                    }
+                };
+        SynchronousQueue<String> steps = new SynchronousQueue<>();
+        try (Loop loop =
+                Loop.startStanding(
+                        "test",
+                        Duration.ZERO,
+                        atWork -> {
+                            steps.put("begins");
+                            atWork.run();
+                            steps.put("works");
+                            steps.put("goes on");
+                        },
+                        metrics,
+                        clock)) {
+            nanos.set(60_000_000_000L);
+            assertEquals("begins", steps.take());
+            assertEquals("works", steps.take());
+            assertEquals(Duration.ZERO, loop.sinceSuccess());
         }
     }
 
