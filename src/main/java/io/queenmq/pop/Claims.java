@@ -13,7 +13,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -126,6 +129,9 @@ final class Claims {
             shortened.increment();
             release(lease, taken);
             List<Taken> less = tryClaim(request, several, retake(taken), fitting);
+            Set<Long> again = numbers(less).collect(Collectors.toSet());
+            offerAgain(
+                    taken.stream().filter(lane -> !again.contains(lane.lane().number())).toList());
             UUID next = less.isEmpty() ? null : less.getFirst().outcome().leaseId;
             return next == null ? PopResult.EMPTY : deliver(request, several, next, less);
         } catch (RuntimeException e) {
@@ -214,7 +220,14 @@ final class Claims {
 
     private static void checkIn(Findings home, long lane, Claim.Outcome outcome) {
         switch (outcome.verdict) {
-            case LEASED, HELD -> {
+            case LEASED -> {
+                if (outcome.leaseExpiresAt == null) {
+                    home.busy(lane);
+                } else {
+                    home.leased(lane, outcome.lastOffset, outcome.leaseExpiresAt);
+                }
+            }
+            case HELD -> {
                 if (outcome.leaseExpiresAt == null) {
                     home.busy(lane);
                 } else {
@@ -310,8 +323,7 @@ final class Claims {
     }
 
     private PopResult result(@Nullable UUID lease, List<Taken> taken) {
-        Map<Long, LaneNames.Named> named =
-                names.of(taken.stream().map(lane -> lane.lane().number()).toList());
+        Map<Long, LaneNames.Named> named = names.of(numbers(taken).toList());
         List<PopResult.Lane> lanes = new ArrayList<>(taken.size());
         long count = 0;
         for (Taken lane : taken) {
@@ -352,23 +364,22 @@ final class Claims {
     private void release(UUID lease, List<Taken> taken) {
         procedures.release(
                 lease,
-                taken.stream().map(lane -> lane.lane().number()).toList(),
+                numbers(taken).toList(),
                 taken.stream().map(lane -> lane.lane().groupId()).toList());
     }
 
     private void releaseQuietly(UUID lease, List<Taken> taken) {
         try {
             release(lease, taken);
-            taken.forEach(
-                    lane ->
-                            offerAgain(
-                                    lane.lane().queueId(),
-                                    lane.lane().groupId(),
-                                    lane.lane().number()));
         } catch (QueenException e) {
             // The lease runs out by itself.
             LOG.log(System.Logger.Level.DEBUG, "a lease could not be given back", e);
         }
+        offerAgain(taken);
+    }
+
+    private static Stream<Long> numbers(List<Taken> taken) {
+        return taken.stream().map(lane -> lane.lane().number());
     }
 
     /** The same lanes, which have been checked in as held. */
@@ -381,6 +392,13 @@ final class Claims {
                             lane.number(), lane.queueId(), lane.groupId(), Findings.NONE));
         }
         return new Candidates(lanes, null);
+    }
+
+    private void offerAgain(List<Taken> taken) {
+        for (Taken one : taken) {
+            Candidates.Lane lane = one.lane();
+            offerAgain(lane.queueId(), lane.groupId(), lane.number());
+        }
     }
 
     private void offerAgain(int queueId, int groupId, long lane) {

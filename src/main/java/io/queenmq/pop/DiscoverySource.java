@@ -86,6 +86,9 @@ final class DiscoverySource implements Source {
             ready.enterDiscovery(request.tenant(), poll);
             return false;
         }
+        if (poll.hasNews()) {
+            return false;
+        }
         for (GroupLanes home : lanes.values()) {
             if (!home.park(poll)) {
                 return false;
@@ -97,7 +100,7 @@ final class DiscoverySource implements Source {
     /** It stays where new queues are heard of: {@link #close} leaves that place. */
     @Override
     public void leave(Poll poll) {
-        lookUp |= poll.isWoken() && !poll.isCalled();
+        lookUp |= poll.takeNews();
         for (GroupLanes home : lanes.values()) {
             if (home.leave(poll)) {
                 called.add(home);
@@ -128,8 +131,7 @@ final class DiscoverySource implements Source {
 
     private void lookUp() {
         StartRule from = startRule();
-        busy = false;
-        lookUp = false;
+        boolean hindered = false;
         Map<Integer, GroupLanes> found = new LinkedHashMap<>();
         for (PopProcedures.LabelledQueue queue :
                 procedures.queuesWithLabels(request.tenant(), labels.namespace(), labels.task())) {
@@ -138,10 +140,12 @@ final class DiscoverySource implements Source {
             switch (registration) {
                 case Registration.Known known ->
                         found.put(known.queueId(), ready.lanes(known.queueId(), known.groupId()));
-                case Registration.Busy() -> busy = true;
+                case Registration.Busy() -> hindered = true;
                 case Registration.UnknownQueue() -> {}
             }
         }
+        busy = hindered;
+        lookUp = false;
         for (GroupLanes home : List.copyOf(called)) {
             if (!found.containsValue(home)) {
                 called.remove(home);

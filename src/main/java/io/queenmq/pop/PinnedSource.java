@@ -135,6 +135,9 @@ final class PinnedSource implements Source, Findings {
     }
 
     @Override
+    public void leased(long number, long lastOffset, Instant expiresAt) {}
+
+    @Override
     public void held(long number, long lastOffset, Instant expiresAt) {
         revisit(ready.millisUntil(expiresAt, ready.config().heldRevisit()));
     }

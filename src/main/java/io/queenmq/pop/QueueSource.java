@@ -80,7 +80,7 @@ final class QueueSource implements Source {
 
     @Override
     public void leave(Poll poll) {
-        called = lanes != null && lanes.leave(poll);
+        called |= lanes != null && lanes.leave(poll);
     }
 
     @Override

@@ -13,7 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 final class DiscoveryPolls {
     private record Tenant(Set<Poll> polls, Set<Integer> seen) {
         void wake() {
-            polls.forEach(Poll::wake);
+            polls.forEach(Poll::tellNews);
         }
     }
 

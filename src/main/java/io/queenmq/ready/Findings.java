@@ -14,6 +14,9 @@ public interface Findings {
                 public void served(long lane, long end, long lastOffset) {}
 
                 @Override
+                public void leased(long lane, long lastOffset, Instant expiresAt) {}
+
+                @Override
                 public void held(long lane, long lastOffset, Instant expiresAt) {}
 
                 @Override
@@ -35,7 +38,10 @@ public interface Findings {
     /** Served up to {@code end} and left free. */
     void served(long lane, long end, long lastOffset);
 
-    /** Under a lease, the caller's or another's, until {@code expiresAt}. */
+    /** Under a lease that this claim gave, until {@code expiresAt}. */
+    void leased(long lane, long lastOffset, Instant expiresAt);
+
+    /** Under a lease of somebody else until {@code expiresAt}. */
     void held(long lane, long lastOffset, Instant expiresAt);
 
     /** The next message is hidden until {@code visibleAt}. */

@@ -133,6 +133,15 @@ public final class GroupLanes implements Findings {
         revisit(lane, lastOffset, owner.millisUntil(expiresAt, owner.config.heldRevisit()));
     }
 
+    /**
+     * An ack here frees the lane, and hints tell of one elsewhere: there is no need to ask. Beyond
+     * the floor a reading of the tables looks after it anyway.
+     */
+    @Override
+    public void leased(long lane, long lastOffset, Instant expiresAt) {
+        revisit(lane, lastOffset, owner.millisUntil(expiresAt, owner.config.floor()));
+    }
+
     @Override
     public void deferred(long lane, long lastOffset, Instant visibleAt) {
         revisit(lane, lastOffset, owner.millisUntil(visibleAt, owner.config.deferredRevisit()));
@@ -162,10 +171,6 @@ public final class GroupLanes implements Findings {
         change(() -> table.written(lane, offset));
     }
 
-    void marked(long lane) {
-        change(() -> table.marked(lane));
-    }
-
     void freed(long lane, long committed, long lastOffset) {
         change(() -> table.freed(lane, committed, lastOffset));
     }
@@ -180,7 +185,7 @@ public final class GroupLanes implements Findings {
                     for (LaneSource.Found lane : lanes) {
                         Instant leasedUntil = lane.leaseExpiresAt();
                         if (leasedUntil == null) {
-                            table.written(lane.number(), lane.lastOffset());
+                            table.foundFree(lane.number(), lane.lastOffset());
                         } else {
                             table.foundLeased(
                                     lane.number(),
@@ -265,10 +270,15 @@ public final class GroupLanes implements Findings {
         }
     }
 
-    /** The timer's call: lanes whose time has come. */
-    void tick() {
+    /**
+     * The timer's call: lanes whose time has come. One that an earlier call replaced is nothing.
+     */
+    void tick(int due) {
         lanesLock.lock();
         try {
+            if (!armed || due != armedFor) {
+                return;
+            }
             armed = false;
             table.releaseDue(nowMillis());
             signal();
@@ -307,7 +317,7 @@ public final class GroupLanes implements Findings {
         if (!armed || due - armedFor < 0) {
             armed = true;
             armedFor = due;
-            owner.schedule(this, Math.max(1, due - nowMillis()));
+            owner.schedule(() -> tick(due), Math.max(1, due - nowMillis()));
         }
     }
 

@@ -2,12 +2,14 @@ package io.queenmq.ready;
 
 import io.queenmq.db.Database;
 import io.queenmq.hint.HintSink;
+import io.queenmq.model.QueenException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -46,16 +48,12 @@ public final class HintedLanes implements HintSink {
 
     @Override
     public void lanesWritten(List<Long> numbers) {
-        if (ready.listens()) {
-            ready.heard(procedures.lanes(numbers));
-        }
+        lookUp(numbers, ready::heard);
     }
 
     @Override
     public void lanesFreed(List<Long> numbers) {
-        if (ready.listens()) {
-            ready.heardFreed(procedures.lanes(numbers));
-        }
+        lookUp(numbers, ready::heardFreed);
     }
 
     @Override
@@ -73,6 +71,21 @@ public final class HintedLanes implements HintSink {
     public void everythingChanged() {
         everythingChanged.run();
         ready.everythingChanged();
+    }
+
+    /** A look-up that fails, under overload most likely, costs a reading and not the listener. */
+    private void lookUp(List<Long> numbers, Consumer<List<LaneWrites.Lane>> heard) {
+        if (!ready.listens()) {
+            return;
+        }
+        List<LaneWrites.Lane> lanes;
+        try {
+            lanes = procedures.lanes(numbers);
+        } catch (QueenException e) {
+            ready.heardUnknown(numbers);
+            return;
+        }
+        heard.accept(lanes);
     }
 
     /**

@@ -9,7 +9,7 @@ import java.util.Arrays;
  *
  * <p>Staleness is always in excess. A lane leaves only when a claim or an ack has seen its last
  * offset and nothing newer was announced meanwhile: {@code known} is the highest offset announced,
- * and a mark without an offset sets {@link #MARKED} until the next claim takes the lane.
+ * and news without an offset sets {@link #MARKED} until the next claim takes the lane.
  *
  * <p>Times are milliseconds that wrap around; due times lie minutes ahead at most.
  */
@@ -20,7 +20,7 @@ final class LaneTable {
     private static final byte WAITING = 3;
     private static final byte STATE = 3;
 
-    /** Announced without an offset since it was last taken. */
+    /** Given free since it was last taken, without saying up to where there is work. */
     private static final byte MARKED = 4;
 
     /** Given free by its holder since it was last taken. */
@@ -89,13 +89,13 @@ final class LaneTable {
         }
     }
 
-    /** Somebody says there may be work, without saying up to where. */
-    void marked(long lane) {
+    /** A reseed found the lane with messages beyond its cursor, and nobody holds it. */
+    void foundFree(long lane, long offset) {
+        written(lane, offset);
         int slot = find(lane);
-        if (slot == NONE) {
-            appendReady(insert(lane, -1));
-        } else {
-            flags[slot] |= MARKED;
+        if ((flags[slot] & STATE) == WAITING) {
+            leaveHeap(slot);
+            appendReady(slot);
         }
     }
 

@@ -13,6 +13,7 @@ public final class Poll {
     private final Clock clock;
     private final Thread thread = Thread.currentThread();
     private final AtomicBoolean woken = new AtomicBoolean();
+    private final AtomicBoolean news = new AtomicBoolean();
     private volatile @Nullable GroupLanes wokenBy;
 
     Poll(Clock clock) {
@@ -65,9 +66,20 @@ public final class Poll {
         wokenBy = null;
     }
 
-    /** Whether a lane of a group woke it, rather than news of another kind. */
-    public boolean isCalled() {
-        return wokenBy != null;
+    /** Says that there may be queues it does not know of; stands until it is taken. */
+    void tellNews() {
+        news.set(true);
+        wake(null);
+    }
+
+    /** Whether {@link #takeNews} would say yes. A wake may have come too late for its last look. */
+    public boolean hasNews() {
+        return news.get();
+    }
+
+    /** Whether queues may have appeared since it last asked. */
+    public boolean takeNews() {
+        return news.getAndSet(false);
     }
 
     boolean wasWokenBy(GroupLanes lanes) {

@@ -6,8 +6,8 @@ import java.time.Duration;
  * Bounds of the ready lanes.
  *
  * @param waitersMax polls parked at once; the next one is refused
- * @param heldRevisit a lane under a lease is looked at again at its expiry, but after this long at
- *     the latest: another broker's release may not have been heard of
+ * @param heldRevisit a lane under a lease that another broker gave is looked at again at its
+ *     expiry, but after this long at the latest: its release may not have been heard of
  * @param busyRevisit a lane whose row was locked is looked at again after this
  * @param deferredRevisit a lane whose next message is delayed is looked at again when it becomes
  *     visible, but after this long at the latest: the delay may have been lowered

@@ -39,6 +39,7 @@ public final class ReadyLanes implements LaneWrites, AutoCloseable {
     private final HintOutbox outbox;
     final Counter wakes;
     private final Counter refused;
+    private final Counter unresolved;
     private final ScheduledThreadPoolExecutor timer;
     private final Reseed reseed;
     private volatile boolean stopping;
@@ -71,6 +72,10 @@ public final class ReadyLanes implements LaneWrites, AutoCloseable {
                 metrics.counter(
                         "queen_ready_polls_refused_total",
                         "Polls refused because too many were waiting.");
+        this.unresolved =
+                metrics.counter(
+                        "queen_ready_hints_unresolved_total",
+                        "Hints whose lanes could not be looked up: the tables are read instead.");
         metrics.gauge("queen_ready_polls", "Polls that wait for messages.", this::pollCount);
         metrics.gauge("queen_ready_lanes", "Lanes that may have work.", this::laneCount);
         this.timer =
@@ -201,6 +206,14 @@ public final class ReadyLanes implements LaneWrites, AutoCloseable {
         wakeAll();
     }
 
+    /** These lanes were written or freed, but what they are could not be looked up. */
+    void heardUnknown(List<Long> numbers) {
+        unresolved.increment();
+        reseed.requestAll();
+        numbers.forEach(number -> pinned.freed(number, null));
+        wakeSeekers();
+    }
+
     /** Any lane of the queue may have been written or freed. */
     void queueWritten(int queueId) {
         reseed.request(groups(queueId));
@@ -272,9 +285,9 @@ public final class ReadyLanes implements LaneWrites, AutoCloseable {
         return (int) Math.clamp(millis, VISIT_MILLIS_MIN, most.toMillis());
     }
 
-    void schedule(GroupLanes lanes, int afterMillis) {
+    void schedule(Runnable tick, int afterMillis) {
         if (!timer.isShutdown()) {
-            var _ = timer.schedule(lanes::tick, afterMillis, TimeUnit.MILLISECONDS);
+            var _ = timer.schedule(tick, afterMillis, TimeUnit.MILLISECONDS);
         }
     }
 

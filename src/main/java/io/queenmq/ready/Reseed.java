@@ -8,6 +8,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -19,6 +20,7 @@ import org.jspecify.annotations.Nullable;
 final class Reseed implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger(Reseed.class.getName());
     private static final long SWEEP_SECONDS = 30;
+    private static final long FAILURE_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private final ReadyLanes ready;
     private final LaneSource source;
@@ -144,6 +146,7 @@ final class Reseed implements AutoCloseable {
         }
     }
 
+    /** What fails is read later: whoever asked for it relies on nothing else. */
     private void read(GroupLanes lanes) {
         try {
             lanes.seededNanos = ready.clock.nanos();
@@ -158,6 +161,8 @@ final class Reseed implements AutoCloseable {
                             + lanes.groupId()
                             + " cause="
                             + e);
+            request(new GroupLanes[] {lanes});
+            LockSupport.parkNanos(FAILURE_PAUSE_NANOS);
         }
     }
 

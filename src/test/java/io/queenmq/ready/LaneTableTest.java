@@ -39,15 +39,28 @@ class LaneTableTest {
     }
 
     @Test
-    void aMarkWithoutOffsetOutlivesTheClaimUnderWay() {
-        table.marked(1);
+    void aReleaseWithoutOffsetOutlivesTheClaimUnderWay() {
+        table.freed(1);
         table.take();
-        table.marked(1);
+        table.freed(1);
         table.drainedTo(1, 100);
         assertEquals(1, table.readyCount());
         table.take();
         table.drainedTo(1, 100);
         assertEquals(0, table.size());
+    }
+
+    @Test
+    void aLaneThatAReadingFindsFreeWaitsNoLonger() {
+        table.written(1, 9);
+        table.take();
+        table.revisit(1, 9, 60_000);
+        table.foundFree(1, 9);
+        assertEquals(1, table.readyCount());
+        table.take();
+        table.foundFree(1, 9);
+        table.drainedTo(1, 9);
+        assertEquals(0, table.size(), "a claim under way saw more than the reading");
     }
 
     @Test

@@ -106,6 +106,20 @@ class ReadyTest {
     }
 
     @Test
+    void newsOfAQueueOutlivesAnotherWake() {
+        Poll poll = ready.open();
+        ready.enterDiscovery(Caller.DEFAULT_TENANT, poll);
+        poll.wake();
+        write(1, 0);
+        poll.rearm();
+        assertTrue(poll.hasNews());
+        assertTrue(poll.takeNews());
+        assertFalse(poll.hasNews());
+        ready.leaveDiscovery(Caller.DEFAULT_TENANT, poll);
+        ready.close(poll);
+    }
+
+    @Test
     void wakesAsManyPollsAsLanesAreReadyInTheOrderOfTheirArrival() throws Exception {
         GroupLanes lanes = ready.lanes(QUEUE, GROUP);
         ConcurrentLinkedQueue<Integer> woken = new ConcurrentLinkedQueue<>();
