@@ -66,12 +66,9 @@ public record Frame(
             @Nullable UUID traceId,
             @Nullable String producer,
             Slice payload) {
-        MessageKey key;
-        @Nullable Slice text;
-        if (MessageKey.isCanonicalUuid(transactionId)) {
-            key = MessageKey.of(transactionId);
-            text = null;
-        } else {
+        MessageKey key = MessageKey.ofCanonicalUuid(transactionId);
+        @Nullable Slice text = null;
+        if (key == null) {
             text = Slice.utf8(transactionId);
             key = MessageKey.ofHash(text.array());
         }

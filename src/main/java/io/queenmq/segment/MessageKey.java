@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The 16-byte identity of a transactionId: what deduplication and acks compare.
@@ -29,13 +30,37 @@ public record MessageKey(long high, long low) {
 
     /** The key of a transactionId as a client wrote it. */
     public static MessageKey of(String transactionId) {
-        return isCanonicalUuid(transactionId)
-                ? new MessageKey(
-                        (hex(transactionId, 0, 8) << 32)
-                                | (hex(transactionId, 9, 13) << 16)
-                                | hex(transactionId, 14, 18),
-                        (hex(transactionId, 19, 23) << 48) | hex(transactionId, 24, 36))
-                : ofHash(transactionId.getBytes(StandardCharsets.UTF_8));
+        MessageKey uuid = ofCanonicalUuid(transactionId);
+        return uuid == null ? ofHash(transactionId.getBytes(StandardCharsets.UTF_8)) : uuid;
+    }
+
+    /** The key of a text that is a canonical UUID, found in one pass; null for any other text. */
+    static @Nullable MessageKey ofCanonicalUuid(String text) {
+        if (text.length() != UUID_LENGTH) {
+            return null;
+        }
+        long high = 0;
+        long low = 0;
+        for (int i = 0; i < UUID_LENGTH; i++) {
+            char c = text.charAt(i);
+            if (i == 8 || i == 13 || i == 18 || i == 23) {
+                if (c != '-') {
+                    return null;
+                }
+                continue;
+            }
+            int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+            if (digit < 0) {
+                return null;
+            }
+            if (i < 18) {
+                high = (high << 4) | digit;
+            } else {
+                low = (low << 4) | digit;
+            }
+        }
+        MessageKey key = new MessageKey(high, low);
+        return key.isUuid() ? key : null;
     }
 
     /** The key of a minted id, which is of the RFC variant. */
@@ -84,30 +109,6 @@ public record MessageKey(long high, long low) {
      * Whether the text is a UUID exactly as {@link UUID#toString} prints it, of the RFC variant.
      */
     public static boolean isCanonicalUuid(String text) {
-        if (text.length() != UUID_LENGTH) {
-            return false;
-        }
-        for (int i = 0; i < UUID_LENGTH; i++) {
-            char c = text.charAt(i);
-            boolean fits =
-                    switch (i) {
-                        case 8, 13, 18, 23 -> c == '-';
-                        case 19 -> c == '8' || c == '9' || c == 'a' || c == 'b';
-                        default -> (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-                    };
-            if (!fits) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private static long hex(String text, int from, int to) {
-        long value = 0;
-        for (int i = from; i < to; i++) {
-            char c = text.charAt(i);
-            value = (value << 4) | (c <= '9' ? c - '0' : c - 'a' + 10);
-        }
-        return value;
+        return ofCanonicalUuid(text) != null;
     }
 }
