@@ -119,7 +119,20 @@ public final class Broker implements AutoCloseable {
 
             KeyMemory memory = new KeyMemory(config.dedup(), clock);
             Push push =
-                    new Push(config.push(), database, catalog, memory, ready, mint, metrics, clock);
+                    new Push(
+                            config.push(),
+                            database,
+                            catalog,
+                            memory,
+                            ready,
+                            () -> {
+                                catalog.serverChanged();
+                                names.serverChanged();
+                                hinted.everythingChanged();
+                            },
+                            mint,
+                            metrics,
+                            clock);
             push.start();
             parts.own("push", () -> push.stop(STOP_PATIENCE));
 

@@ -250,7 +250,7 @@ begin
                   order by b.batch),
             array(select hashtextextended(gen_random_uuid()::text, 0)
                   from unnest(v_batch_lanes)),
-            array_fill(0::bigint, array[cardinality(v_batch_lanes)]),
+            array_fill(-1::bigint, array[cardinality(v_batch_lanes)]),
             array(select v_lane_offsets[b.lane]
                   from unnest(v_batch_lanes) with ordinality as b (lane, batch)
                   order by b.batch),

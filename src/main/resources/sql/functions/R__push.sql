@@ -22,6 +22,8 @@ create or replace function queen_store.append(
     p_partition_ids bigint[],
     p_flush_ids bigint[],
     -- No key of the lane-batch occurs at these offsets, inclusive; from > to vouches for nothing.
+    -- From 0 it does not occur within the dedup window, for what the caller knows of that; from -1
+    -- whatever the window is.
     p_vouched_from bigint[],
     p_vouched_to bigint[],
     -- Null at the first attempt; else the batch may be stored above this offset already.
@@ -150,9 +152,9 @@ begin
             end as verdict,
             case when q.dedup_window_seconds > 0
                 then make_interval(secs => q.dedup_window_seconds) end as dedup_window,
-            case when i.vouched_from <= i.vouched_to then i.vouched_from
+            case when v.holds then i.vouched_from
                 else v_id_lasts[i.place] + 1 end as vouched_from,
-            case when i.vouched_from <= i.vouched_to then i.vouched_to
+            case when v.holds then i.vouched_to
                 else v_id_lasts[i.place] end as vouched_to
         from (
             select u.ordinal, u.partition_id, u.vouched_from, u.vouched_to,
@@ -164,6 +166,12 @@ begin
             offset 0
         ) i
         left join queen_store.queues q on q.id = v_id_queues[i.place]
+        -- Longer than any cache of options lives, and a push that waits with what it read there.
+        cross join lateral (
+            select i.vouched_from <= i.vouched_to
+                and (i.vouched_from <> 0 or q.dedup_widened_at is null
+                    or q.dedup_widened_at < v_clock - interval '2 minutes') as holds
+        ) v
     ) l;
     if cardinality(v_id_ordinals) > cardinality(v_ids) then
         raise exception using errcode = 'QN400', message = 'bad_request',

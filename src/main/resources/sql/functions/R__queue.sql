@@ -130,7 +130,10 @@ begin
         max_size = o.max_size,
         ttl_seconds = o.ttl_seconds,
         retention_sink_hold = o.retention_sink_hold,
-        retention_sink_hold_max_seconds = o.retention_sink_hold_max_seconds
+        retention_sink_hold_max_seconds = o.retention_sink_hold_max_seconds,
+        dedup_widened_at = case
+            when o.dedup_window_seconds > q.dedup_window_seconds and not v_created
+            then clock_timestamp() else q.dedup_widened_at end
     from jsonb_to_record(v_options) as o (
         namespace text, task text, lease_seconds integer, retry_limit integer,
         retry_delay_ms integer, dead_letter_queue boolean, dlq_after_max_retries boolean,

@@ -54,7 +54,8 @@ create table queen_store.queues (
     retention_sink_hold text not null default ''
         check (retention_sink_hold ~ '^[A-Za-z0-9._-]{0,64}$'),
     retention_sink_hold_max_seconds integer not null default 604800
-        check (retention_sink_hold_max_seconds between 60 and 31536000)
+        check (retention_sink_hold_max_seconds between 60 and 31536000),
+    dedup_widened_at timestamptz
 );
 create unique index queues_tenant_id_name_idx on queen_store.queues (tenant_id, name)
     where deleted_at is null;
@@ -90,6 +91,7 @@ comment on column queen_store.queues.max_size is 'Stored and echoed; no effect.'
 comment on column queen_store.queues.ttl_seconds is 'Stored and echoed; no effect (see max_wait_seconds).';
 comment on column queen_store.queues.retention_sink_hold is 'Name of the sink that must have taken a message before age rules remove it.';
 comment on column queen_store.queues.retention_sink_hold_max_seconds is 'Longest time retention_sink_hold may hold a message back.';
+comment on column queen_store.queues.dedup_widened_at is 'When dedup_window_seconds last grew: for a while brokers may still know the shorter window.';
 
 -- The partition row is the write serializer of its lane: its lock is held from allocation to
 -- commit. No column that a push writes is indexed but last_write_at, which changes at most once a

@@ -80,11 +80,14 @@ public final class KeyMemory {
      * restore, may lack what was committed: all that is remembered goes.
      *
      * @param serverIdentity names the server and its timeline
+     * @param changed run when it is another one, before the epoch is raised, so that nothing of the
+     *     old server passes for new; must not call the database
      */
-    public void serverIs(String serverIdentity, long serverMillis) {
+    public void serverIs(String serverIdentity, long serverMillis, Runnable changed) {
         identityLock.lock();
         try {
             if (identity != null && !identity.equals(serverIdentity)) {
+                changed.run();
                 epoch.incrementAndGet();
                 pools.clear();
             }
@@ -192,11 +195,6 @@ public final class KeyMemory {
     /** What was created before that is out of the window, whichever clock is right. */
     public long cutoffMillis(int windowSeconds) {
         return nowMillis() - windowSeconds * 1_000L - SLACK_MILLIS;
-    }
-
-    /** Where the window begins now. */
-    public long windowStartMillis(int windowSeconds) {
-        return nowMillis() - windowSeconds * 1_000L;
     }
 
     /** Memory in use. */

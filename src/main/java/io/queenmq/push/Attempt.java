@@ -36,7 +36,7 @@ final class Attempt {
     private final List<Segment> segments;
     private final long flushId;
     private final long settleAbove;
-    private int epoch;
+    private int memoryEpoch;
     private Range vouched = Range.NOTHING;
 
     private Attempt(Builder builder, LongUnaryOperator lastOffsets) {
@@ -100,13 +100,19 @@ final class Attempt {
         return vouched;
     }
 
+    /** The epoch of the memory that vouched. */
     int epoch() {
-        return epoch;
+        return memoryEpoch;
+    }
+
+    /** Whether its lane number is of a server that is not there any more. */
+    boolean isOutdated() {
+        return works.getFirst().epoch() != memoryEpoch;
     }
 
     /** Asks the memory what it can say about these keys, once the server is known. */
     void vouch(KeyMemory memory) {
-        epoch = memory.epoch();
+        memoryEpoch = memory.epoch();
         Range searched = works.getFirst().searched();
         vouched =
                 searched.isNothing() ? memory.vouch(number(), windowSeconds(), segments) : searched;
@@ -148,6 +154,16 @@ final class Attempt {
     /** Nothing of it was stored: its callers may give up again. */
     void unsend() {
         works.forEach(LaneBatch::unsend);
+    }
+
+    /** The same, for a reason that its callers should know. */
+    void unsend(LaneBatch.Delay reason) {
+        works.forEach(work -> work.unsend(reason));
+    }
+
+    /** The dedup window turned out to be another one. */
+    void renewWindow(int windowSeconds) {
+        works.forEach(work -> work.resolve(work.epoch(), work.number(), windowSeconds));
     }
 
     /** Answers the works whose messages all have their fate, and takes them out of the bundle. */
@@ -201,6 +217,7 @@ final class Attempt {
 
         private static boolean goesWith(LaneBatch first, LaneBatch next) {
             return next.number() == first.number()
+                    && next.epoch() == first.epoch()
                     && next.windowSeconds() == first.windowSeconds()
                     && next.searched().equals(first.searched());
         }

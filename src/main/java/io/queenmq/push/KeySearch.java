@@ -46,26 +46,28 @@ final class KeySearch {
         int window = attempt.windowSeconds();
         boolean noneRemembered = !memory.vouch(number, window, attempt.segments()).isNothing();
         Walk walk = new Walk(number, window, noneRemembered);
-        // The cutoff has some slack: a key in there is out of the window by now.
-        long inWindowMillis = memory.windowStartMillis(window);
         boolean complete =
                 walk.go(
                         stop,
                         page -> {
-                            if (page.createdMillis() >= inWindowMillis) {
+                            if (page.inWindow()) {
                                 match(page, wanted, originals);
                             }
                         });
         if (complete) {
             decide(attempt, originals);
-            Range searched = walk.newest < 0 ? Range.NOTHING : new Range(0, walk.newest);
+            // Read down to the head, it holds for any window: append takes -1 for that.
+            Range searched =
+                    walk.newest < 0
+                            ? Range.NOTHING
+                            : new Range(walk.low == 0 ? -1 : walk.low, walk.newest);
             attempt.works().forEach(work -> work.searched(searched));
         }
     }
 
-    /** Fills the memory of a lane, as far as there is room. */
-    void readBack(long number, int window, BooleanSupplier stop) {
-        new Walk(number, window, true).go(stop, page -> {});
+    /** Fills the memory of a lane; given up as soon as there is no room for all of it. */
+    void readBack(long number, int window) {
+        new Walk(number, window, true).go(() -> !memory.hasRoom(), page -> {});
     }
 
     private static void match(KeyPage page, KeyIndex wanted, long[] originals) {
@@ -107,6 +109,7 @@ final class KeySearch {
         private final int window;
         private final boolean mayJoin;
         private long newest = -1;
+        private long low;
 
         Walk(long number, int window, boolean mayJoin) {
             this.number = number;
@@ -121,7 +124,6 @@ final class KeySearch {
             long sinceMillis = memory.cutoffMillis(window);
             boolean remember = memory.hasRoom();
             long to = Long.MAX_VALUE - 1;
-            long low = 0;
             long lowMillis = 0;
             long newestMillis = 0;
             boolean more = true;
@@ -130,7 +132,7 @@ final class KeySearch {
                     return false;
                 }
                 List<KeyPage> pages =
-                        procedures.readKeys(number, to, sinceMillis, SEGMENTS_OF_PAGE);
+                        procedures.readKeys(number, window, to, sinceMillis, SEGMENTS_OF_PAGE);
                 more = pages.size() == SEGMENTS_OF_PAGE;
                 for (KeyPage page : pages) {
                     if (newest < 0) {

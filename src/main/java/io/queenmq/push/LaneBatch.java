@@ -26,6 +26,20 @@ final class LaneBatch implements Work<LaneName> {
         DUPLICATE
     }
 
+    /** What keeps it from being stored: what its caller is told at the deadline. */
+    enum Delay {
+        TURN("earlier pushes are still being served"),
+        HELD("the partition is held by somebody else"),
+        SEARCH("the recent keys of the partition are still being read"),
+        LANE("the partition is being created by somebody else");
+
+        final String sentence;
+
+        Delay(String sentence) {
+            this.sentence = sentence;
+        }
+    }
+
     private enum State {
         WAITING,
         SENT,
@@ -49,6 +63,11 @@ final class LaneBatch implements Work<LaneName> {
     private volatile long number;
 
     private volatile int windowSeconds;
+
+    /** {@link io.queenmq.dedup.KeyMemory#epoch} of the server that the number is of. */
+    private volatile int epoch;
+
+    private volatile Delay delay = Delay.TURN;
 
     /** Offsets at which the database was searched for these keys without holding the lane. */
     private volatile Range searched = Range.NOTHING;
@@ -116,7 +135,16 @@ final class LaneBatch implements Work<LaneName> {
         return windowSeconds;
     }
 
-    void resolve(long laneNumber, int dedupWindowSeconds) {
+    /** The epoch of the server that the number is of. */
+    int epoch() {
+        return epoch;
+    }
+
+    /**
+     * @param ofEpoch read before the number was looked up
+     */
+    void resolve(int ofEpoch, long laneNumber, int dedupWindowSeconds) {
+        epoch = ofEpoch;
         number = laneNumber;
         windowSeconds = dedupWindowSeconds;
         searched = Range.NOTHING;
@@ -147,9 +175,15 @@ final class LaneBatch implements Work<LaneName> {
         }
     }
 
-    /** A call is about to carry it; false = its caller has given up. */
+    /** A call is about to carry it, perhaps not the first; false = it is answered or given up. */
     boolean send() {
-        return state.compareAndSet(State.WAITING, State.SENT);
+        return state.compareAndSet(State.WAITING, State.SENT) || state.get() == State.SENT;
+    }
+
+    /** The call certainly stored nothing of it, for this reason. */
+    void unsend(Delay reason) {
+        delay = reason;
+        unsend();
     }
 
     /** The call certainly stored nothing of it. */
@@ -191,6 +225,11 @@ final class LaneBatch implements Work<LaneName> {
             refusal = why;
             answered.countDown();
         }
+    }
+
+    /** What kept it from being stored so far. */
+    Delay delay() {
+        return delay;
     }
 
     boolean isGivenUp() {

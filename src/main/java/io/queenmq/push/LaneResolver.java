@@ -41,11 +41,12 @@ final class LaneResolver {
      * @throws QueenException if there is no room: nothing was submitted
      */
     void submit(List<LaneBatch> batches, long deadlineNanos) {
+        int epoch = memory.epoch();
         List<LaneBatch> known = new ArrayList<>(batches.size());
         List<LaneBatch> unknown = new ArrayList<>(0);
         for (LaneBatch batch : batches) {
             try {
-                if (lookUp(batch)) {
+                if (lookUp(epoch, batch)) {
                     known.add(batch);
                 } else {
                     unknown.add(batch);
@@ -58,22 +59,22 @@ final class LaneResolver {
             combiner.submit(known, deadlineNanos);
         }
         if (!unknown.isEmpty()) {
-            provision(unknown, deadlineNanos);
+            provision(epoch, unknown, deadlineNanos);
         }
     }
 
-    private boolean lookUp(LaneBatch batch) {
+    private boolean lookUp(int epoch, LaneBatch batch) {
         LaneName name = batch.key();
         Queue queue = catalog.queue(name.tenant(), name.queue()).orElse(null);
         long number = queue == null ? 0 : catalog.knownLaneNumber(queue.id(), name.partition());
         if (queue == null || number == 0) {
             return false;
         }
-        batch.resolve(number, queue.options().dedupWindowSeconds());
+        batch.resolve(epoch, number, queue.options().dedupWindowSeconds());
         return true;
     }
 
-    private void provision(List<LaneBatch> batches, long deadlineNanos) {
+    private void provision(int epoch, List<LaneBatch> batches, long deadlineNanos) {
         List<LaneBatch> waiting = new ArrayList<>(batches);
         List<LaneRequest> requests;
         try {
@@ -90,7 +91,7 @@ final class LaneResolver {
                 List<LaneBatch> ready = new ArrayList<>();
                 for (int i = waiting.size() - 1; i >= 0; i--) {
                     if (requests.get(i).lane().isDone()) {
-                        if (resolve(waiting.get(i), requests.get(i))) {
+                        if (resolve(epoch, waiting.get(i), requests.get(i))) {
                             ready.addFirst(waiting.get(i));
                         }
                         waiting.remove(i);
@@ -124,14 +125,14 @@ final class LaneResolver {
         }
     }
 
-    private boolean resolve(LaneBatch batch, LaneRequest request) {
+    private boolean resolve(int epoch, LaneBatch batch, LaneRequest request) {
         try {
             Lane lane = request.lane().join();
             int window = combiner.windowSeconds(batch.key());
             if (lane.created()) {
                 memory.created(lane.number(), window);
             }
-            batch.resolve(lane.number(), window);
+            batch.resolve(epoch, lane.number(), window);
             return true;
         } catch (CompletionException e) {
             batch.refuse(

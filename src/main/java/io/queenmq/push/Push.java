@@ -26,6 +26,8 @@ public final class Push {
 
     /**
      * @param writes told of every lane that was written, after the commit
+     * @param serverChanged run when the database is another server, or the same after a fail-over
+     *     or a restore: no number that was read before may be used; must not call the database
      */
     public Push(
             PushConfig config,
@@ -33,11 +35,14 @@ public final class Push {
             QueueCatalog catalog,
             KeyMemory memory,
             LaneWrites writes,
+            Runnable serverChanged,
             UuidMint mint,
             Metrics metrics,
             Clock clock) {
         this.config = config;
-        this.combiner = new PushCombiner(config, database, catalog, memory, writes, metrics, clock);
+        this.combiner =
+                new PushCombiner(
+                        config, database, catalog, memory, writes, serverChanged, metrics, clock);
         this.resolver = new LaneResolver(catalog, memory, combiner, clock);
         this.mint = mint;
         this.clock = clock;
@@ -89,14 +94,14 @@ public final class Push {
             if (request.await(deadlineNanos - clock.nanos())) {
                 return;
             }
-            QueenException busy =
-                    new QueenException(
-                            Failure.BUSY,
-                            "the partition is held by somebody else for longer than "
-                                    + config.deadline().toSeconds()
-                                    + " s");
             for (LaneBatch batch : request.batches()) {
-                batch.expire(busy);
+                batch.expire(
+                        new QueenException(
+                                Failure.BUSY,
+                                "not stored within %d s: %s"
+                                        .formatted(
+                                                config.deadline().toSeconds(),
+                                                batch.delay().sentence)));
                 if (batch.isGivenUp()) {
                     combiner.withdraw(batch);
                 }

@@ -23,6 +23,7 @@ import java.util.UUID;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -46,7 +47,12 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
     private final Clock clock;
     private final Combiner<LaneName, LaneBatch> combiner;
     private final ExecutorService aside = Executors.newVirtualThreadPerTaskExecutor();
+
+    /** Of pushes that wait for what is read. */
     private final Semaphore searches;
+
+    /** Of what is read only to be remembered: no push waits for one of these. */
+    private final Semaphore hydrations;
 
     PushCombiner(
             PushConfig config,
@@ -54,10 +60,11 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
             QueueCatalog catalog,
             KeyMemory memory,
             LaneWrites writes,
+            Runnable serverChanged,
             Metrics metrics,
             Clock clock) {
         this.config = config;
-        this.procedures = new PushProcedures(database, memory);
+        this.procedures = new PushProcedures(database, memory, serverChanged);
         this.memory = memory;
         this.search = new KeySearch(procedures, memory);
         this.catalog = catalog;
@@ -66,7 +73,8 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
         this.clock = clock;
         this.settlement = new Settlement(config, database, procedures, this::answer, meters, clock);
         this.combiner = new Combiner<>(config.combiner(), this, clock);
-        this.searches = new Semaphore(config.hydrators());
+        this.searches = new Semaphore(config.searchers());
+        this.hydrations = new Semaphore(config.hydrators());
         PushMeters.gauges(metrics, combiner, memory);
     }
 
@@ -138,7 +146,11 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
     private void undecided(List<Attempt> attempts, RuntimeException failure) {
         if (failure.getCause() instanceof ConnectionLost lost) {
             attempts.forEach(attempt -> attempt.bundle().hold());
-            aside.execute(() -> settlement.settle(attempts, lost.backend()));
+            try {
+                aside.execute(() -> settlement.settle(attempts, lost.backend()));
+            } catch (RejectedExecutionException e) {
+                attempts.forEach(attempt -> inDoubt(attempt, e));
+            }
         } else if (failure instanceof QueenException) {
             attempts.forEach(Attempt::unsend);
             throw failure;
@@ -174,9 +186,8 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
             case PushVerdict.Queued queued -> {
                 attempt.queued(queued.baseOffset(), queued.createdMillis());
                 attempt.answerDecided();
-                if (memory.wantsHydration(attempt.number(), attempt.windowSeconds())) {
-                    attempt.bundle().hold();
-                    aside.execute(() -> readBack(attempt));
+                if (mayReadBack(attempt)) {
+                    aside(attempt, () -> readBack(attempt));
                 } else {
                     goOn(attempt.bundle());
                 }
@@ -189,21 +200,31 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
             }
             case PushVerdict.Cold() -> {
                 meters.cold.increment();
-                attempt.unsend();
-                attempt.bundle().hold();
-                aside.execute(() -> searchFor(attempt));
+                attempt.unsend(LaneBatch.Delay.SEARCH);
+                aside(attempt, () -> searchFor(attempt));
             }
             case PushVerdict.Busy() -> {
                 meters.busy.increment();
-                attempt.unsend();
+                attempt.unsend(LaneBatch.Delay.HELD);
                 attempt.bundle().busy();
             }
             case PushVerdict.UnknownPartition() -> {
-                attempt.unsend();
-                attempt.bundle().hold();
-                aside.execute(() -> provisionAgain(attempt));
+                attempt.unsend(LaneBatch.Delay.LANE);
+                aside(attempt, () -> provisionAgain(attempt));
             }
         }
+    }
+
+    /** Holds a permit when it says yes. */
+    private boolean mayReadBack(Attempt attempt) {
+        if (!hydrations.tryAcquire()) {
+            return false;
+        }
+        if (memory.wantsHydration(attempt.number(), attempt.windowSeconds())) {
+            return true;
+        }
+        hydrations.release();
+        return false;
     }
 
     /** Before any caller is answered: who pops after that must find what was pushed. */
@@ -260,46 +281,47 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
         void run() throws InterruptedException;
     }
 
-    private void searchFor(Attempt attempt) {
-        goOnAfter(
-                attempt,
-                () -> {
-                    searches.acquire();
-                    try {
-                        search.search(attempt, () -> nobodyWaits(attempt));
-                    } finally {
-                        searches.release();
-                    }
-                    attempt.answerDecided();
-                });
+    private void aside(Attempt attempt, Step step) {
+        attempt.bundle().hold();
+        try {
+            aside.execute(() -> goOnAfter(attempt, step));
+        } catch (RejectedExecutionException e) {
+            refuseAll(attempt, new QueenException(Failure.STOPPING, "the broker is stopping", e));
+        }
+    }
+
+    private void searchFor(Attempt attempt) throws InterruptedException {
+        searches.acquire();
+        try {
+            // What was read holds for one window only, so it should be the one in force.
+            LaneName name = attempt.bundle().key();
+            catalog.queue(name.tenant(), name.queue()).map(Queue::id).ifPresent(catalog::forget);
+            attempt.renewWindow(windowSeconds(name));
+            search.search(attempt, () -> nobodyWaits(attempt));
+        } finally {
+            searches.release();
+        }
+        attempt.answerDecided();
     }
 
     private void readBack(Attempt attempt) {
-        goOnAfter(
-                attempt,
-                () -> {
-                    searches.acquire();
-                    try {
-                        search.readBack(attempt.number(), attempt.windowSeconds(), () -> false);
-                    } finally {
-                        searches.release();
-                    }
-                });
+        try {
+            search.readBack(attempt.number(), attempt.windowSeconds());
+        } finally {
+            hydrations.release();
+        }
     }
 
-    private void provisionAgain(Attempt attempt) {
+    private void provisionAgain(Attempt attempt) throws InterruptedException {
+        int epoch = memory.epoch();
         LaneName name = attempt.bundle().key();
-        goOnAfter(
-                attempt,
-                () -> {
-                    catalog.laneGone(name, attempt.number());
-                    Lane lane = madeAgain(name);
-                    int window = windowSeconds(name);
-                    if (lane.created()) {
-                        memory.created(lane.number(), window);
-                    }
-                    attempt.bundle().works().forEach(work -> work.resolve(lane.number(), window));
-                });
+        catalog.laneGone(name, attempt.number());
+        Lane lane = madeAgain(name);
+        int window = windowSeconds(name);
+        if (lane.created()) {
+            memory.created(lane.number(), window);
+        }
+        attempt.bundle().works().forEach(work -> work.resolve(epoch, lane.number(), window));
     }
 
     private Lane madeAgain(LaneName name) throws InterruptedException {

@@ -9,7 +9,8 @@ import java.time.Duration;
  * @param deadline after that long a push answers with what it knows; clients give up at 30 s
  * @param grace how much longer it waits for a call that is under way
  * @param lockTimeout how long a call for a single busy lane waits for it
- * @param hydrators lanes whose keys are read back at a time
+ * @param hydrators lanes at a time whose keys are read back to be remembered; 0 = never
+ * @param searchers lanes at a time whose keys are read because a push waits for that
  * @param combiner bounds of the flushers
  */
 public record PushConfig(
@@ -17,6 +18,7 @@ public record PushConfig(
         Duration grace,
         Duration lockTimeout,
         int hydrators,
+        int searchers,
         CombinerConfig combiner) {
 
     public static PushConfig defaults() {
@@ -25,6 +27,7 @@ public record PushConfig(
                 Duration.ofSeconds(3),
                 Duration.ofMillis(250),
                 2,
+                6,
                 CombinerConfig.named("push"));
     }
 }

@@ -25,23 +25,29 @@ final class PushProcedures {
             "select ordinal, verdict, base_offset, created_at, queue_id, duplicate_positions,"
                     + " duplicate_ids from queen_store.append_waiting(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     private static final String READ_KEYS =
-            "select base_offset, end_offset, created_at, keys"
+            "select base_offset, end_offset, created_at, keys,"
+                    + " created_at >= clock_timestamp() - make_interval(secs => ?)"
                     + " from queen_store.read_keys(?, 0, ?, ?, ?)";
     private static final String MESSAGE_IDS =
             "select o.ordinal, m.message_id from unnest(?) with ordinality as o(\"offset\", ordinal)"
                     + " cross join lateral queen_store.message_at(?, o.offset) m";
 
-    /** A page of a lane's keys. */
-    record KeyPage(long baseOffset, long endOffset, long createdMillis, byte[] keys) {}
+    /**
+     * A segment's worth of a lane's keys.
+     *
+     * @param inWindow whether they count, by the clock of the server, which alone decides that
+     */
+    record KeyPage(
+            long baseOffset, long endOffset, long createdMillis, byte[] keys, boolean inWindow) {}
 
     private final Database database;
     private final KeyMemory memory;
     private final ServerWatch servers;
 
-    PushProcedures(Database database, KeyMemory memory) {
+    PushProcedures(Database database, KeyMemory memory, Runnable serverChanged) {
         this.database = database;
         this.memory = memory;
-        this.servers = new ServerWatch(memory);
+        this.servers = new ServerWatch(memory, serverChanged);
     }
 
     /**
@@ -79,17 +85,19 @@ final class PushProcedures {
     }
 
     /** Keys of a lane up to an offset, newest first, at most {@code limit} segments. */
-    List<KeyPage> readKeys(long number, long toOffset, long sinceMillis, int limit) {
+    List<KeyPage> readKeys(
+            long number, int windowSeconds, long toOffset, long sinceMillis, int limit) {
         return database.call(
                 "read_keys",
                 session -> {
                     servers.check(session);
                     try (PreparedStatement statement =
                             session.connection().prepareStatement(READ_KEYS)) {
-                        statement.setLong(1, number);
-                        statement.setLong(2, toOffset);
-                        statement.setTimestamp(3, new Timestamp(sinceMillis));
-                        statement.setInt(4, limit);
+                        statement.setInt(1, windowSeconds);
+                        statement.setLong(2, number);
+                        statement.setLong(3, toOffset);
+                        statement.setTimestamp(4, new Timestamp(sinceMillis));
+                        statement.setInt(5, limit);
                         try (ResultSet result = statement.executeQuery()) {
                             List<KeyPage> pages = new ArrayList<>();
                             while (result.next()) {
@@ -98,7 +106,8 @@ final class PushProcedures {
                                                 result.getLong(1),
                                                 result.getLong(2),
                                                 result.getTimestamp(3).getTime(),
-                                                result.getBytes(4)));
+                                                result.getBytes(4),
+                                                result.getBoolean(5)));
                             }
                             return pages;
                         }
@@ -143,7 +152,9 @@ final class PushProcedures {
         for (int i = 0; i < lanes; i++) {
             Attempt attempt = attempts.get(i);
             attempt.vouch(memory);
-            numbers[i] = attempt.number();
+            // The number may mean another lane by now: none has number 0, so append says that it is
+            // unknown. What settles keeps it, for after most fail-overs the commit is still there.
+            numbers[i] = attempt.isOutdated() && !settle ? 0 : attempt.number();
             flushIds[i] = attempt.flushId();
             from[i] = attempt.vouched().from();
             to[i] = attempt.vouched().to();

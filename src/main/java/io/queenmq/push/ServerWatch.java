@@ -10,8 +10,9 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Tells the memory of keys which server it speaks of. A connection never changes its server, so one
- * question per connection is enough, asked before anything that relies on the memory.
+ * Tells the memory of keys, and with it whoever else remembers things, which server is asked. A
+ * connection never changes its server, so one question per connection is enough, asked before
+ * anything that relies on the memory.
  */
 final class ServerWatch {
     private static final int CONNECTIONS_MAX = 1_000;
@@ -23,10 +24,12 @@ final class ServerWatch {
                     + " from pg_control_system() s";
 
     private final KeyMemory memory;
+    private final Runnable serverChanged;
     private final Set<Backend> known = ConcurrentHashMap.newKeySet();
 
-    ServerWatch(KeyMemory memory) {
+    ServerWatch(KeyMemory memory, Runnable serverChanged) {
         this.memory = memory;
+        this.serverChanged = serverChanged;
     }
 
     void check(Database.Session session) throws SQLException {
@@ -36,7 +39,7 @@ final class ServerWatch {
         try (PreparedStatement statement = session.connection().prepareStatement(IDENTITY);
                 ResultSet result = statement.executeQuery()) {
             result.next();
-            memory.serverIs(result.getString(1), result.getTimestamp(2).getTime());
+            memory.serverIs(result.getString(1), result.getTimestamp(2).getTime(), serverChanged);
         }
         if (known.size() >= CONNECTIONS_MAX) {
             known.clear();

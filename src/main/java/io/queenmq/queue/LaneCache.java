@@ -98,6 +98,16 @@ final class LaneCache {
         }
     }
 
+    void clear() {
+        state.lock();
+        try {
+            young = new Generation();
+            old = new Generation();
+        } finally {
+            state.unlock();
+        }
+    }
+
     /** Bytes of all arrays. */
     long bytes() {
         state.lock();

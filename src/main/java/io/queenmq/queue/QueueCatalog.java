@@ -149,6 +149,12 @@ public final class QueueCatalog {
         byName.clear();
     }
 
+    /** Numbers may be handed out again: after a fail-over that lost what was committed last. */
+    public void serverChanged() {
+        laneCache.clear();
+        forgetAll();
+    }
+
     /** Is told the number of every queue that {@link #queueChanged} names. */
     public void onChange(IntConsumer listener) {
         listeners.add(listener);

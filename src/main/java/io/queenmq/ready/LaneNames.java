@@ -12,8 +12,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What lanes are called, remembered both ways. A number is never reused and a lane never renamed,
- * so only the way from a name may go stale: when its queue is deleted. Any thread.
+ * What lanes are called, remembered both ways. A server never reuses a number, and a lane is never
+ * renamed, so only the way from a name may go stale: when its queue is deleted. Any thread.
  */
 public final class LaneNames {
     private static final int LANES_MAX = 200_000;
@@ -99,6 +99,17 @@ public final class LaneNames {
         namesLock.lock();
         try {
             byName.values().removeIf(lane -> lane.queueId() == queueId);
+        } finally {
+            namesLock.unlock();
+        }
+    }
+
+    /** Numbers may be handed out again: after a fail-over that lost what was committed last. */
+    public void serverChanged() {
+        namesLock.lock();
+        try {
+            byNumber.clear();
+            byName.clear();
         } finally {
             namesLock.unlock();
         }

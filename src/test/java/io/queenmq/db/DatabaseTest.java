@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
@@ -30,6 +31,9 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 class DatabaseTest {
+    private static final String VERSION = "select current_setting('server_version_num')::integer";
+    private static final String TIMEOUT = "'transaction_timeout', '50ms', false";
+
     private static TestDatabase test;
     private static Metrics metrics;
     private static Database database;
@@ -230,6 +234,24 @@ class DatabaseTest {
             assertTrue(database.endBackend(old, Duration.ofSeconds(1)));
             assertEquals(1, one(other, "select 1"));
         }
+    }
+
+    /** The state of this one does not say that it ends the connection. */
+    @Test
+    void saysUnknownWhenTheServerEndsTheConnectionWhateverItsReason() {
+        int version = (Integer) database.call("test", s -> one(s, VERSION));
+        assumeTrue(version >= 170_000, "transaction_timeout is younger");
+        QueenException refusal =
+                assertThrows(
+                        QueenException.class,
+                        () ->
+                                database.call(
+                                        "test",
+                                        session -> {
+                                            one(session, "select set_config(" + TIMEOUT + ")");
+                                            return one(session, "select pg_sleep(60)");
+                                        }));
+        assertEquals(Failure.OUTCOME_UNKNOWN, refusal.failure());
     }
 
     @Test

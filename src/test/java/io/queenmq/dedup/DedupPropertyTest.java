@@ -210,15 +210,15 @@ class DedupPropertyTest {
     @Test
     void forgetsEverythingWhenTheServerIsAnotherOne() {
         KeyMemory memory = new KeyMemory(DedupConfig.defaults(), clock);
-        memory.serverIs("1/00000001", clock.millis);
+        memory.serverIs("1/00000001", clock.millis, () -> {});
         int before = memory.epoch();
         List<Segment> batch = List.of(segment(List.of(new MessageKey(1, 0x8000_0000_0000_0000L))));
         List<Segment> other = List.of(segment(List.of(new MessageKey(2, 0x8000_0000_0000_0000L))));
         memory.stored(before, 1, 60, 0, clock.millis, batch);
         assertEquals(new Range(0, 0), memory.vouch(1, 60, other));
-        memory.serverIs("1/00000001", clock.millis);
+        memory.serverIs("1/00000001", clock.millis, () -> {});
         assertEquals(new Range(0, 0), memory.vouch(1, 60, other));
-        memory.serverIs("1/00000002", clock.millis);
+        memory.serverIs("1/00000002", clock.millis, () -> {});
         assertTrue(memory.vouch(1, 60, other).isNothing());
         memory.stored(before, 1, 60, 0, clock.millis, batch);
         assertTrue(memory.vouch(1, 60, other).isNothing(), "that was the old server's answer");

@@ -9,9 +9,12 @@ import io.queenmq.dedup.DedupConfig;
 import io.queenmq.dedup.Range;
 import io.queenmq.model.Caller;
 import io.queenmq.queue.LaneName;
+import io.queenmq.runtime.Clock;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -134,6 +137,95 @@ class PushColdTest {
         try (TestEngine engine =
                 new TestEngine(server, server.port(), PushConfig.defaults(), new DedupConfig(0))) {
             assertExact(engine, "forgetful");
+        }
+    }
+
+    /**
+     * The clock of the server decides what a duplicate is, also when that of the broker is slow.
+     */
+    @Test
+    void keyThatIsOutOfTheWindowIsNoDuplicateWhateverTheBrokersClockSays() throws SQLException {
+        fill("slow");
+        try (Connection connection = server.connect()) {
+            TestDatabase.rows(
+                    connection,
+                    """
+                    update queen_store.queues set dedup_window_seconds = 300 where name = 'slow'
+                    """);
+            TestDatabase.rows(
+                    connection,
+                    """
+                    update queen_store.segments s
+                    set created_at = s.created_at - interval '301 seconds'
+                    from queen_store.partitions p
+                    join queen_store.queues q on q.id = p.queue_id
+                    where s.partition_id = p.id and q.name = 'slow' and s.base_offset <= 1250
+                    """);
+        }
+        try (TestEngine engine =
+                new TestEngine(
+                        server,
+                        server.port(),
+                        PushConfig.defaults(),
+                        DedupConfig.defaults(),
+                        new SlowClock(),
+                        null)) {
+            List<PushResult> results =
+                    engine.push(item("slow", "a", "t1250", "x"), item("slow", "a", "t1251", "x"));
+            assertInstanceOf(PushResult.Queued.class, results.get(0));
+            assertInstanceOf(PushResult.Duplicate.class, results.get(1));
+            assertTrue(engine.push.meters().cold.count() >= 1);
+        }
+    }
+
+    private static final class SlowClock implements Clock {
+        @Override
+        public Instant now() {
+            return Clock.SYSTEM.now().minusSeconds(600);
+        }
+
+        @Override
+        public long nanos() {
+            return Clock.SYSTEM.nanos();
+        }
+    }
+
+    /** A window that grew just now makes append doubt what brokers vouch for, but not for ever. */
+    @Test
+    void servesALaneWithManyKeysWhoseWindowGrew() throws SQLException {
+        fill("grown");
+        try (TestEngine engine = new TestEngine(server)) {
+            engine.configure("grown", "dedupWindowSeconds", "86400");
+            assertExact(engine, "grown");
+            for (int i = 0; i < 5; i++) {
+                assertInstanceOf(
+                        PushResult.Queued.class,
+                        engine.push(item("grown", "a", "later" + i, "x")).getFirst());
+            }
+        }
+    }
+
+    /** With no permit for it, reading back is left for later: the lane is not held meanwhile. */
+    @Test
+    void noPushWaitsForKeysThatAreReadOnlyToBeRemembered() {
+        PushConfig defaults = PushConfig.defaults();
+        PushConfig config =
+                new PushConfig(
+                        Duration.ofSeconds(10),
+                        defaults.grace(),
+                        defaults.lockTimeout(),
+                        0,
+                        defaults.searchers(),
+                        defaults.combiner());
+        try (TestEngine before = new TestEngine(server);
+                TestEngine after =
+                        new TestEngine(server, server.port(), config, DedupConfig.defaults())) {
+            before.push(item("reboot", "a", "first", "x"));
+            for (int i = 0; i < 30; i++) {
+                assertInstanceOf(
+                        PushResult.Queued.class,
+                        after.push(item("reboot", "a", "after" + i, "x")).getFirst());
+            }
         }
     }
 

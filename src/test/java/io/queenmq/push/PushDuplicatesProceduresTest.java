@@ -86,6 +86,31 @@ class PushDuplicatesProceduresTest extends PushScene {
         assertEquals(List.of(1L), AppendCall.of(lane, "x").runAlone(first).offsets());
     }
 
+    /** Brokers may vouch for a while by the window they knew before. */
+    @Test
+    void vouchingByTheWindowDoesNotCountWhileTheWindowHasJustGrown() throws SQLException {
+        long lane = lane("a");
+        AppendCall.of(lane, "x").runAlone(first);
+        AppendCall.of(lane, "y").runAlone(first);
+        lines(
+                first,
+                "select * from queen_store.configure_queue('00000000-0000-0000-0000-000000000001',"
+                        + " (select name from queen_store.queues where id = "
+                        + queue
+                        + "), true, '{\"dedup_window_seconds\": 7200}')");
+
+        assertEquals("duplicate", vouching(lane, 0, 1, messages("x")).verdict());
+        assertEquals("queued", vouching(lane, 1, 1, messages("y")).verdict());
+        assertEquals("queued", vouching(lane, -1, 2, messages("x")).verdict());
+
+        lines(
+                first,
+                "update queen_store.queues set dedup_widened_at = clock_timestamp() - interval '3"
+                        + " minutes' where id = "
+                        + queue);
+        assertEquals("queued", vouching(lane, 0, 3, messages("x")).verdict());
+    }
+
     @Test
     void originalWithoutPayloadHasTheNilId() throws SQLException {
         long lane = lane("a");

@@ -435,6 +435,7 @@ class PushEngineTest {
                         Duration.ofSeconds(1),
                         Duration.ofMillis(50),
                         1,
+                        1,
                         new CombinerConfig(
                                 small.name(),
                                 small.flushers(),

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import org.jspecify.annotations.Nullable;
 
 /** The push engine of one broker, without anything in front of it. */
 final class TestEngine implements AutoCloseable {
@@ -36,6 +37,20 @@ final class TestEngine implements AutoCloseable {
     }
 
     TestEngine(TestDatabase server, int port, PushConfig config, DedupConfig dedup) {
+        this(server, port, config, dedup, Clock.SYSTEM, null);
+    }
+
+    /**
+     * @param clock of the memory of keys
+     * @param writes null = {@link #written}
+     */
+    TestEngine(
+            TestDatabase server,
+            int port,
+            PushConfig config,
+            DedupConfig dedup,
+            Clock clock,
+            @Nullable LaneWrites writes) {
         database =
                 new Database(
                         DatabaseConfig.of(server.host(), port, server.name(), server.user(), "")
@@ -44,7 +59,7 @@ final class TestEngine implements AutoCloseable {
                         metrics,
                         Clock.SYSTEM);
         catalog = new QueueCatalog(QueueConfig.defaults(), database, Clock.SYSTEM);
-        memory = new KeyMemory(dedup, Clock.SYSTEM);
+        memory = new KeyMemory(dedup, clock);
         queues = new Queues(QueueConfig.defaults(), database, catalog);
         push =
                 new Push(
@@ -52,7 +67,8 @@ final class TestEngine implements AutoCloseable {
                         database,
                         catalog,
                         memory,
-                        written::addAll,
+                        writes == null ? written::addAll : writes,
+                        catalog::serverChanged,
                         new UuidMint(System::currentTimeMillis),
                         metrics,
                         Clock.SYSTEM);
@@ -68,6 +84,7 @@ final class TestEngine implements AutoCloseable {
                 Duration.ofSeconds(1),
                 Duration.ofMillis(50),
                 defaults.hydrators(),
+                defaults.searchers(),
                 defaults.combiner());
     }
 

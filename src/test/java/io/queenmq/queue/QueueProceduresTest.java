@@ -64,6 +64,26 @@ class QueueProceduresTest {
     }
 
     @Test
+    void onlyGrowthOfADedupWindowIsNoted() throws SQLException {
+        assertEquals("t", neverGrew("{\"dedup_window_seconds\": 7200}"));
+        assertEquals("t", neverGrew("{\"dedup_window_seconds\": 60}"));
+        assertEquals("t", neverGrew("{\"dedup_window_seconds\": 60, \"retry_limit\": 1}"));
+        assertEquals("f", neverGrew("{\"dedup_window_seconds\": 61}"));
+        assertEquals("f", neverGrew("{\"dedup_window_seconds\": 0}"));
+    }
+
+    /** Whether the queue is still as if its window had never grown. */
+    private String neverGrew(String options) throws SQLException {
+        line(
+                first,
+                "select * from queen_store.configure_queue(%s, 'widened', true, '%s')"
+                        .formatted(TENANT, options));
+        return line(
+                first,
+                "select dedup_widened_at is null from queen_store.queues where name = 'widened'");
+    }
+
+    @Test
     void labelsOfANameWithoutDotAreTheNameAndNothing() throws SQLException {
         assertEquals("ready", ensureQueue(first, "plain"));
 
