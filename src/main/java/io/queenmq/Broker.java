@@ -24,9 +24,11 @@ import io.queenmq.ready.ReadyLanes;
 import io.queenmq.runtime.Clock;
 import io.queenmq.runtime.Loop;
 import io.queenmq.runtime.Parts;
+import io.queenmq.runtime.StartRefused;
 import io.queenmq.runtime.Version;
 import io.queenmq.web.Listener;
 import io.queenmq.web.Router;
+import io.queenmq.web.WebConfig;
 import java.time.Duration;
 import java.util.Optional;
 
@@ -44,13 +46,14 @@ public final class Broker implements AutoCloseable {
     private final Optional<EmbeddedPostgres> embedded;
     private final DatabaseConfig databaseConfig;
     private final Pop pop;
+    private final WebConfig web;
     private final Listener listener;
     private int port;
 
     /**
      * Brings the database up and into shape, and starts everything but the HTTP server.
      *
-     * @throws io.queenmq.runtime.StartRefused with a sentence for the operator
+     * @throws StartRefused with a sentence for the operator
      */
     public Broker(BrokerConfig config) {
         boolean complete = false;
@@ -167,7 +170,8 @@ public final class Broker implements AutoCloseable {
                             health::databaseTakesWrites,
                             Version.current())
                     .addTo(routes);
-            listener = new Listener(config.web(), routes.build(), clock, metrics);
+            web = config.web();
+            listener = new Listener(web, routes.build(), clock, metrics);
             complete = true;
         } finally {
             if (!complete) {
@@ -188,9 +192,20 @@ public final class Broker implements AutoCloseable {
                 bounds.borrowTimeout());
     }
 
-    /** Begins to serve. */
+    /**
+     * Begins to serve.
+     *
+     * @throws StartRefused the port cannot be had; every part has been stopped
+     */
     public void start() {
         port = listener.start();
+        if (port < 0) {
+            // The server has logged the reason and swallowed it.
+            parts.close();
+            throw new StartRefused(
+                    "cannot listen on %s:%d: is the port in use? PORT chooses another"
+                            .formatted(web.host(), web.port()));
+        }
         parts.own("web", this::stopServing);
     }
 

@@ -7,6 +7,8 @@ import io.queenmq.config.Variables;
 import io.queenmq.runtime.Logging;
 import io.queenmq.runtime.Version;
 import java.lang.System.Logger.Level;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import picocli.CommandLine.Command;
 
@@ -31,26 +33,42 @@ final class Serve implements Runnable {
                         folder ->
                                 System.out.println(
                                         "Making a database in " + folder.toAbsolutePath() + " …"));
-        Broker broker = new Broker(config);
+        CompletableFuture<Broker> serving = new CompletableFuture<>();
         CountDownLatch stopped = new CountDownLatch(1);
         Runtime.getRuntime()
                 .addShutdownHook(
                         Thread.ofPlatform()
                                 .name("queen-stop")
-                                .unstarted(
-                                        () -> {
-                                            System.out.println("Queen stops …");
-                                            broker.close();
-                                            System.out.println("Queen has stopped.");
-                                            stopped.countDown();
-                                        }));
-        broker.start();
-        announce(config, broker);
+                                .unstarted(() -> stop(config, serving, stopped)));
+        try {
+            Broker broker = new Broker(config);
+            broker.start();
+            announce(config, broker);
+            serving.complete(broker);
+        } finally {
+            serving.cancel(false);
+        }
         try {
             stopped.await();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    /** Whatever a signal interrupts, a server of our own is not left behind. */
+    private static void stop(
+            BrokerConfig config, CompletableFuture<Broker> serving, CountDownLatch stopped) {
+        boolean refused = serving.isCompletedExceptionally();
+        if (!refused && (serving.isDone() || config.embedded().isPresent())) {
+            try {
+                System.out.println("Queen stops …");
+                serving.join().close();
+                System.out.println("Queen has stopped.");
+            } catch (CancellationException e) {
+                // It was refused meanwhile, and says why itself.
+            }
+        }
+        stopped.countDown();
     }
 
     private static void announce(BrokerConfig config, Broker broker) {
