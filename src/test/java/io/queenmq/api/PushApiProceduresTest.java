@@ -353,6 +353,8 @@ class PushApiProceduresTest {
     @ParameterizedTest
     @CsvSource(
             delimiter = '~',
+            // What SQL quotes is part of the text.
+            quoteCharacter = '"',
             value = {
                 "'', 'a', '1' ~ queue must be 1 to 1024 bytes of UTF-8, got 0",
                 "null, 'a', '1' ~ queue is missing",
