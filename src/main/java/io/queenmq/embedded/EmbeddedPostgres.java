@@ -164,6 +164,11 @@ public final class EmbeddedPostgres implements AutoCloseable {
                             .formatted(DataFolder.USER, password, DataFolder.DATABASE),
                     "postgres",
                     "--single",
+                    // Iterations protect guessable passwords; this one has 128 random bits, and
+                    // every
+                    // connection would pay for them.
+                    "-c",
+                    "scram_iterations=1",
                     "-D",
                     fresh.toString(),
                     "postgres");
