@@ -25,6 +25,7 @@ final class Books {
     private final Set<String> violations = new LinkedHashSet<>();
     private int redelivered;
     private int refused;
+    private int inDoubt;
 
     Books(int lanes) {
         accepted = new int[lanes];
@@ -40,9 +41,17 @@ final class Books {
         inside(() -> accepted[lane] += count);
     }
 
-    /** A push was refused, or its answer never came. */
-    void refused() {
-        inside(() -> refused++);
+    /**
+     * A push was refused, or its answer never came.
+     *
+     * @param doubtful whether it may be stored all the same
+     */
+    void refused(boolean doubtful) {
+        inside(
+                () -> {
+                    refused++;
+                    inDoubt += doubtful ? 1 : 0;
+                });
     }
 
     void violation(String text) {
@@ -160,11 +169,11 @@ final class Books {
         }
     }
 
-    /** Pushes that had to be sent again. */
-    int refusals() {
+    /** Pushes that had to be sent again without knowing whether they are stored. */
+    int inDoubt() {
         lock.lock();
         try {
-            return refused;
+            return inDoubt;
         } finally {
             lock.unlock();
         }

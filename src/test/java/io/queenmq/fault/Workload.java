@@ -107,6 +107,7 @@ final class Workload implements AutoCloseable {
         boolean onlyFailed = true;
         boolean firstAttempt = true;
         while (stopped.getCount() > 0) {
+            boolean doubtful = false;
             try {
                 Http.Answer answer =
                         http.call("POST", "/api/v1/push", "{\"items\":[" + items + "]}");
@@ -129,16 +130,17 @@ final class Workload implements AutoCloseable {
                     }
                     onlyFailed &= failed && stored == 0;
                 } else if (answer.status() == 503) {
-                    onlyFailed = false;
+                    doubtful = true;
                 } else {
                     books.violation("push answered " + answer);
                 }
             } catch (IOException e) {
                 // The broker is gone: it may have stored the batch or not.
-                onlyFailed = false;
+                doubtful = true;
             }
+            onlyFailed &= !doubtful;
             firstAttempt = false;
-            books.refused();
+            books.refused(doubtful);
             pause();
         }
     }
