@@ -150,7 +150,8 @@ begin
                     is not null then 'busy'
                 else 'unknown_partition'
             end as verdict,
-            case when q.dedup_window_seconds > 0
+            -- What a deleted queue still holds is no original of anything.
+            case when q.dedup_window_seconds > 0 and q.deleted_at is null
                 then make_interval(secs => q.dedup_window_seconds) end as dedup_window,
             case when v.holds then i.vouched_from
                 else v_id_lasts[i.place] + 1 end as vouched_from,

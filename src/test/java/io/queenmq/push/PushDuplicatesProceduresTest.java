@@ -205,4 +205,22 @@ class PushDuplicatesProceduresTest extends PushScene {
         assertEquals("queued", AppendCall.of(lane, "x").runAlone(first).verdict());
         assertEquals(List.of(5_000L), AppendCall.of(lane, "x").runAlone(first).offsets());
     }
+
+    @Test
+    void whatADeletedQueueHoldsIsNoOriginal() throws SQLException {
+        long lane = lane("deleted under a broker");
+        AppendCall.of(lane, "x").runAlone(first);
+        lines(
+                first,
+                "update queen_store.queues set deleted_at = clock_timestamp() where id = " + queue);
+
+        assertEquals("unknown_partition", AppendCall.of(lane, "x").runAlone(first).verdict());
+        assertEquals(
+                "unknown_partition",
+                new AppendCall()
+                        .lane(lane, 2, messages("x"))
+                        .runWaiting(first)
+                        .getFirst()
+                        .verdict());
+    }
 }
