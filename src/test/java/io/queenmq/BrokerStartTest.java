@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.queenmq.runtime.StartRefused;
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.TestDatabase;
 import io.queenmq.web.WebConfig;
 import java.io.IOException;
@@ -50,9 +51,9 @@ class BrokerStartTest {
             String left =
                     "select count(*) from pg_stat_activity where datname = current_database() and"
                             + " application_name like 'queen-%'";
-            while (!Long.valueOf(0).equals(TestDatabase.rows(observer, left).getFirst()[0])) {
-                Thread.onSpinWait();
-            }
+            Await.until(
+                    "the last session to end",
+                    () -> Long.valueOf(0).equals(TestDatabase.rows(observer, left).getFirst()[0]));
         }
     }
 }

@@ -217,7 +217,7 @@ class TidyTest {
     }
 
     @Test
-    void javaFilesAreShortAndNeverSleep() throws IOException {
+    void javaFilesAreShortAndNeverSleepOrSpin() throws IOException {
         List<String> findings = new ArrayList<>();
         for (Path file : files(".java")) {
             List<String> lines = Files.readAllLines(file);
@@ -227,6 +227,10 @@ class TidyTest {
             for (int i = 0; i < lines.size(); i++) {
                 if (lines.get(i).matches(".*\\bThread\\s*\\.\\s*sleep\\s*\\(.*")) {
                     findings.add(file + ":" + (i + 1) + " sleeps");
+                }
+                // A spin ends with its condition or never: testkit.Await has a bound.
+                if (lines.get(i).matches(".*\\bThread\\s*[.:]+\\s*onSpinWait\\b.*")) {
+                    findings.add(file + ":" + (i + 1) + " spins");
                 }
             }
         }

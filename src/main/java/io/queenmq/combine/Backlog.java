@@ -298,7 +298,9 @@ final class Backlog<K, W extends Work<K>> {
                 KeyQueue<K, W> key = busyKeys.peek();
                 if (key != null) {
                     busyKeys.remove();
-                    if (busyKeys.peek() != null) {
+                    // Another that waits may not know of what is due next: the signal for that one
+                    // may have gone to this thread.
+                    if (busyKeys.peek() != null || !resting.isEmpty()) {
                         forPatients.signal();
                     }
                     if (!key.waiting.isEmpty()) {

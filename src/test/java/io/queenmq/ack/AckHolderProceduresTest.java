@@ -6,6 +6,7 @@ import static io.queenmq.testkit.LogFixture.Item.failed;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.LogFixture.Acked;
 import io.queenmq.testkit.LogFixture.Item;
@@ -177,11 +178,15 @@ class AckHolderProceduresTest extends AckScene {
                                             throw new IllegalStateException(e);
                                         }
                                     });
-            while (thread.isAlive()
-                    && log.rows("select from pg_locks where pid = ? and not granted", pid)
-                            .isEmpty()) {
-                Thread.onSpinWait();
-            }
+            Await.until(
+                    "the other session to wait",
+                    () ->
+                            !thread.isAlive()
+                                    || !log.rows(
+                                                    "select from pg_locks where pid = ? and not"
+                                                            + " granted",
+                                                    pid)
+                                            .isEmpty());
             holder.commit();
             thread.join();
             assertEquals(List.of("invalid_lease"), verdicts(acked));

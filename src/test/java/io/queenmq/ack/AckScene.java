@@ -4,6 +4,7 @@ import static io.queenmq.testkit.LogFixture.Item.completed;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.LogFixture.Acked;
 import io.queenmq.testkit.LogFixture.Claim;
@@ -114,16 +115,13 @@ abstract class AckScene {
     // Several units, several connections.
 
     void takeOver(LogFixture taker, int raced) {
-        try {
-            while (!taker.claimLeased(Job.of(10), raced, lane)
-                    .getFirst()
-                    .verdict()
-                    .equals("leased")) {
-                Thread.onSpinWait();
-            }
-        } catch (SQLException e) {
-            throw new IllegalStateException(e);
-        }
+        Await.until(
+                "a lease that has run out",
+                () ->
+                        taker.claimLeased(Job.of(10), raced, lane)
+                                .getFirst()
+                                .verdict()
+                                .equals("leased"));
     }
 
     // Storage.

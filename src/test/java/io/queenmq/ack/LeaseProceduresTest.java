@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.LogFixture.Claim;
 import io.queenmq.testkit.LogFixture.Job;
@@ -195,11 +196,15 @@ class LeaseProceduresTest {
                                             throw new IllegalStateException(e);
                                         }
                                     });
-            while (thread.isAlive()
-                    && log.rows("select from pg_locks where pid = ? and not granted", pid)
-                            .isEmpty()) {
-                Thread.onSpinWait();
-            }
+            Await.until(
+                    "the other session to wait",
+                    () ->
+                            !thread.isAlive()
+                                    || !log.rows(
+                                                    "select from pg_locks where pid = ? and not"
+                                                            + " granted",
+                                                    pid)
+                                            .isEmpty());
             holder.commit();
             thread.join();
             assertEquals(List.of(), expiries);

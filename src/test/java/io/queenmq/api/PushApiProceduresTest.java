@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -260,13 +261,10 @@ class PushApiProceduresTest {
         try (ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
                 Connection watcher = database.connect()) {
             Future<String> waiting = executor.submit(() -> push(second, "waited", "a", "2", "t1"));
-            while (line(
-                            watcher,
-                            "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
-                                    + " and datname = current_database()")
-                    .equals("0")) {
-                Thread.onSpinWait();
-            }
+            String blocked =
+                    "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+                            + " and datname = current_database()";
+            Await.until("a blocked session", () -> !line(watcher, blocked).equals("0"));
             first.commit();
             assertEquals("duplicate", waiting.get());
         }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import io.queenmq.db.DatabaseConfig;
 import io.queenmq.db.Migrations;
 import io.queenmq.runtime.Clock;
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.SqlTree;
 import io.queenmq.testkit.TestDatabase;
 import java.io.IOException;
@@ -162,10 +163,11 @@ class RolesProceduresTest {
             connection.setAutoCommit(false);
             lines(connection, roles("raced"));
             Future<List<String>> waiting = executor.submit(() -> lines(second, roles("raced")));
-            while (line(connection, "select count(*) from pg_locks where not granted")
-                    .equals("0")) {
-                Thread.onSpinWait();
-            }
+            Await.until(
+                    "a blocked session",
+                    () ->
+                            !line(connection, "select count(*) from pg_locks where not granted")
+                                    .equals("0"));
             connection.commit();
             waiting.get();
 

@@ -4,6 +4,7 @@ import static io.queenmq.testkit.Lines.line;
 import static io.queenmq.testkit.Lines.lines;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -115,13 +116,9 @@ class ViewsProceduresTest {
 
             Future<List<String>> push =
                     executor.submit(() -> lines(waiter, "select * from queen.push('q', 'a', '3')"));
-            while (!blocked()
-                    .equals(
-                            List.of(
-                                    "a|%s|forgetful|idle in transaction|{%s}"
-                                            .formatted(pid, waiting)))) {
-                Thread.onSpinWait();
-            }
+            List<String> expected =
+                    List.of("a|%s|forgetful|idle in transaction|{%s}".formatted(pid, waiting));
+            Await.until("the blocked push to show", () -> blocked().equals(expected));
             holder.commit();
             push.get();
         }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.queenmq.db.Migrations.Bounds;
 import io.queenmq.db.Migrations.Outcome;
 import io.queenmq.runtime.Clock;
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.TestDatabase;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -223,12 +224,10 @@ class MigrationsTest {
                         "alter table queen_store.things add column note text;");
         CompletableFuture<Outcome> outcome = CompletableFuture.supplyAsync(patient::apply);
         // pg_locks is live even inside a transaction, pg_stat_activity is not.
-        while (!Boolean.TRUE.equals(
-                one(
-                        "select exists (select from pg_locks where not granted and relation ="
-                                + " 'queen_store.things'::regclass)"))) {
-            Thread.onSpinWait();
-        }
+        String waiting =
+                "select exists (select from pg_locks where not granted and relation ="
+                        + " 'queen_store.things'::regclass)";
+        Await.until("the migration to wait", () -> Boolean.TRUE.equals(one(waiting)));
         execute("rollback");
         assertEquals(Outcome.MIGRATED, outcome.get());
         assertEquals(2, one("select number from queen_store.corpus"));

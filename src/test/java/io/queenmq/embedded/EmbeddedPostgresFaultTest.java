@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.runtime.Clock;
 import io.queenmq.runtime.StartRefused;
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.TestDatabase;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -19,6 +20,7 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -107,17 +109,18 @@ class EmbeddedPostgresFaultTest {
 
     /** Waits for a server that is coming back. */
     private static Connection awaitConnection(EmbeddedPostgres server) throws Exception {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-        while (true) {
-            try {
-                return connect(server);
-            } catch (SQLException e) {
-                if (System.nanoTime() > deadline) {
-                    throw e;
-                }
-                Thread.onSpinWait();
-            }
-        }
+        AtomicReference<Connection> connection = new AtomicReference<>();
+        Await.until(
+                "a connection",
+                () -> {
+                    try {
+                        connection.set(connect(server));
+                        return true;
+                    } catch (SQLException e) {
+                        return false;
+                    }
+                });
+        return connection.get();
     }
 
     @Test

@@ -6,20 +6,19 @@ import static io.queenmq.testkit.ConsumeEngine.sized;
 import static io.queenmq.testkit.ConsumeEngine.waiting;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.ack.AckStatus;
 import io.queenmq.pop.PopRequest;
 import io.queenmq.pop.PopResult;
 import io.queenmq.ready.Poll;
 import io.queenmq.runtime.Clock;
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.ConsumeEngine;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -39,8 +38,8 @@ class NotifyEngineTest {
         second = new ConsumeEngine(first.server);
         firstCarrier = carrier(first);
         secondCarrier = carrier(second);
-        await(firstCarrier::isListening);
-        await(secondCarrier::isListening);
+        Await.until("the first listener", firstCarrier::isListening);
+        Await.until("the second listener", secondCarrier::isListening);
     }
 
     @AfterEach
@@ -81,7 +80,7 @@ class NotifyEngineTest {
         killOthers();
         first.store("healed", "a", "1");
         assertEquals(List.of("1"), payloads(answer.get(30, TimeUnit.SECONDS)));
-        await(secondCarrier::isListening);
+        Await.until("the second listener", secondCarrier::isListening);
         CompletableFuture<PopResult> next = park(second, queueMode("healed too"));
         first.push("healed too", "a", "2");
         assertEquals(List.of("2"), payloads(next.get(30, TimeUnit.SECONDS)));
@@ -134,12 +133,9 @@ class NotifyEngineTest {
                 "select queen_store.delete_queue(?::uuid, 'reborn')",
                 "00000000-0000-0000-0000-000000000001");
         first.ready.queueChanged(queueId);
-        await(
-                () ->
-                        !first.rows(
-                                        "select 1 from queen_store.queues"
-                                                + " where name = 'reborn' and deleted_at is null")
-                                .isEmpty());
+        String reborn =
+                "select 1 from queen_store.queues where name = 'reborn' and deleted_at is null";
+        Await.until("the queue to be made again", () -> !first.rows(reborn).isEmpty());
         first.push("reborn", "a", "2");
         assertEquals(List.of("2"), payloads(answer.get(30, TimeUnit.SECONDS)));
     }
@@ -169,15 +165,7 @@ class NotifyEngineTest {
                 CompletableFuture.supplyAsync(
                         () -> engine.pop(waiting(request, Duration.ofSeconds(100))),
                         Executors.newVirtualThreadPerTaskExecutor());
-        await(() -> engine.ready.pollCount() > before);
+        Await.until("a parked poll", () -> engine.ready.pollCount() > before);
         return answer;
-    }
-
-    private static void await(BooleanSupplier condition) {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-        while (!condition.getAsBoolean()) {
-            assertTrue(System.nanoTime() < deadline);
-            Thread.onSpinWait();
-        }
     }
 }

@@ -9,6 +9,7 @@ import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.ready.Findings;
 import io.queenmq.runtime.Clock;
+import io.queenmq.testkit.Await;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -98,9 +99,7 @@ class ClaimCombinerTest {
                             threads));
         }
         assertTrue(asking.await(30, TimeUnit.SECONDS));
-        while (combiner.waiting() < pops + 1) {
-            Thread.onSpinWait();
-        }
+        Await.until("all pops in the combiner", () -> combiner.waiting() >= pops + 1);
         return answers;
     }
 

@@ -15,6 +15,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.ack.AckStatus;
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.ConsumeEngine;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -377,11 +378,9 @@ class PopEngineTest {
             }
         }
         engine.ready.queueChanged(engine.lane("crowd", "a").queueId());
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-        while (answers.stream().filter(CompletableFuture::isDone).count() < 51) {
-            assertTrue(System.nanoTime() < deadline);
-            Thread.onSpinWait();
-        }
+        Await.until(
+                "an answer for each lane",
+                () -> answers.stream().filter(CompletableFuture::isDone).count() >= 51);
     }
 
     private static CompletableFuture<PopResult> park(PopRequest request) {
@@ -394,10 +393,6 @@ class PopEngineTest {
     }
 
     private static void awaitPolls(int count) {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-        while (engine.ready.pollCount() < count) {
-            assertTrue(System.nanoTime() < deadline, "polls did not park");
-            Thread.onSpinWait();
-        }
+        Await.until(count + " parked polls", () -> engine.ready.pollCount() >= count);
     }
 }

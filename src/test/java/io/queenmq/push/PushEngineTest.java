@@ -15,6 +15,7 @@ import io.queenmq.model.Caller;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.model.Slice;
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -441,7 +442,8 @@ class PushEngineTest {
                                 small.flushers(),
                                 small.patients(),
                                 small.call(),
-                                new CombinerConfig.Room(10, 1 << 20, 1, 10, Duration.ofMillis(50)),
+                                // Patient enough for the first push to be out of the room.
+                                new CombinerConfig.Room(10, 1 << 20, 1, 10, Duration.ofSeconds(2)),
                                 small.backOffMax()));
         try (TestEngine own =
                         new TestEngine(server, server.port(), config, DedupConfig.defaults());
@@ -455,9 +457,12 @@ class PushEngineTest {
             Future<List<PushResult>> held =
                     threads.submit(
                             () -> own.push.push(Caller.ANYONE, batch("full", "full", 10, "m")));
-            while (own.push.meters().busy.count() == 0) {
-                Thread.onSpinWait();
-            }
+            Await.until(
+                    "the lane to be found busy",
+                    () -> {
+                        assertFalse(held.isDone(), "refused instead of held");
+                        return own.push.meters().busy.count() > 0;
+                    });
             QueenException refused =
                     assertThrows(
                             QueenException.class, () -> own.push(minted("full", "full", "late")));

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.queenmq.push.AppendCall.Verdict;
 import io.queenmq.segment.Frame;
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -137,8 +138,7 @@ abstract class PushScene {
     /** Returns once the connection's statement waits for a lock. */
     void awaitBlocked(Connection connection) throws SQLException {
         int pid = connection.unwrap(org.postgresql.PGConnection.class).getBackendPID();
-        while (line(observer, "select cardinality(pg_blocking_pids(" + pid + "))").equals("0")) {
-            Thread.onSpinWait();
-        }
+        String blockers = "select cardinality(pg_blocking_pids(" + pid + "))";
+        Await.until("a blocked session", () -> !line(observer, blockers).equals("0"));
     }
 }

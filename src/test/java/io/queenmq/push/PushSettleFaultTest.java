@@ -11,6 +11,7 @@ import io.queenmq.dedup.DedupConfig;
 import io.queenmq.model.Caller;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.TcpProxy;
 import io.queenmq.testkit.TestDatabase;
 import java.io.IOException;
@@ -94,9 +95,7 @@ class PushSettleFaultTest {
     }
 
     private void awaitStored(String queue, int count) throws SQLException {
-        while (payloads(queue).size() < count) {
-            Thread.onSpinWait();
-        }
+        Await.until(count + " stored messages", () -> payloads(queue).size() >= count);
     }
 
     @Test
@@ -144,13 +143,10 @@ class PushSettleFaultTest {
     }
 
     private void awaitWaitingBackends() throws SQLException {
-        while (TestDatabase.rows(
-                        witness,
-                        "select 1 from pg_stat_activity where datname = current_database()"
-                                + " and wait_event_type = 'Lock' and state = 'active'")
-                .isEmpty()) {
-            Thread.onSpinWait();
-        }
+        String waiting =
+                "select 1 from pg_stat_activity where datname = current_database()"
+                        + " and wait_event_type = 'Lock' and state = 'active'";
+        Await.until("a blocked session", () -> !TestDatabase.rows(witness, waiting).isEmpty());
     }
 
     @Test

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.queenmq.dedup.DedupConfig;
 import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Lines;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
@@ -22,7 +23,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -110,11 +110,12 @@ class PushTroubleTest {
             FutureTask<List<PushResult>> first =
                     new FutureTask<>(() -> engine.push(item("failover", "fa", "1", "x")));
             Thread.ofPlatform().start(first);
-            awaitTrue(stored::get);
+            Await.until("the message to be stored", stored::get);
             FutureTask<List<PushResult>> second =
                     new FutureTask<>(() -> engine.push(item("failover", "fa", "2", "x")));
             Thread waiting = Thread.ofPlatform().start(second);
-            awaitTrue(() -> waiting.getState() == Thread.State.TIMED_WAITING);
+            Await.until(
+                    "the caller to wait", () -> waiting.getState() == Thread.State.TIMED_WAITING);
 
             statement.execute("update queen_store.partitions set name = 'other' where name = 'fa'");
             statement.execute(
@@ -140,12 +141,6 @@ class PushTroubleTest {
         }
     }
 
-    private static void awaitTrue(BooleanSupplier condition) {
-        while (!condition.getAsBoolean()) {
-            Thread.onSpinWait();
-        }
-    }
-
     @Test
     void pushThatIsLateSaysWhatItWaitedFor() throws Exception {
         try (TestEngine engine =
@@ -162,9 +157,7 @@ class PushTroubleTest {
             statement.execute(
                     "select 1 from queen_store.partitions where name = 'held' for no key update");
             Future<QueenException> first = threads.submit(() -> late(engine, "2"));
-            while (engine.push.meters().busy.count() == 0) {
-                Thread.onSpinWait();
-            }
+            Await.until("a busy verdict", () -> engine.push.meters().busy.count() > 0);
             assertTrue(first.get().detail().contains("held by somebody else"), "the first");
             application.rollback();
         }

@@ -5,6 +5,7 @@ import static io.queenmq.testkit.Lines.lines;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -13,6 +14,7 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -200,12 +202,14 @@ class QueueProceduresTest {
 
     private String createUntilReady() throws SQLException {
         try (Connection connection = database.connect()) {
-            String verdict = verdict(connection, "contended", "a");
-            while (verdict.startsWith("busy")) {
-                Thread.onSpinWait();
-                verdict = verdict(connection, "contended", "a");
-            }
-            return verdict;
+            AtomicReference<String> verdict = new AtomicReference<>("");
+            Await.until(
+                    "a lane that nobody else is creating",
+                    () -> {
+                        verdict.set(verdict(connection, "contended", "a"));
+                        return !verdict.get().startsWith("busy");
+                    });
+            return verdict.get();
         }
     }
 
@@ -335,13 +339,10 @@ class QueueProceduresTest {
                 Connection watcher = database.connect()) {
             Future<String> merged =
                     executor.submit(() -> configure(second, queue, true, "{\"priority\": 4}"));
-            while (lines(
-                            watcher,
-                            "select pid from pg_stat_activity where wait_event_type = 'Lock'"
-                                    + " and datname = current_database()")
-                    .isEmpty()) {
-                Thread.onSpinWait();
-            }
+            String blocked =
+                    "select pid from pg_stat_activity where wait_event_type = 'Lock'"
+                            + " and datname = current_database()";
+            Await.until("a blocked session", () -> !lines(watcher, blocked).isEmpty());
             first.commit();
             return merged.get();
         }

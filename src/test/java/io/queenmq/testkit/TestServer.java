@@ -70,7 +70,11 @@ public final class TestServer {
     }
 
     String url(String database) {
-        return "jdbc:postgresql://127.0.0.1:" + port + "/" + database + "?user=queen";
+        return "jdbc:postgresql://127.0.0.1:"
+                + port
+                + "/"
+                + database
+                + "?user=queen&connectTimeout=30&socketTimeout=150";
     }
 
     /** A fresh database: a copy of the migrated template, or an empty one. */
