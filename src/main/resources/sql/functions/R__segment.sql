@@ -107,11 +107,12 @@ begin
     select
         p_base_offset + m.index,
         case
+            when s.start is null then null
             when s.flags & 8 > 0 then
                 case when s.start + 17 <= s.stop
                     then encode(substring(v_frames from s.start + 2 for 16), 'hex')::uuid end
             when s.flags & 16 > 0 then encode(m.key, 'hex')::uuid
-            when s.flags is not null then encode(
+            else encode(
                 v_id_high || int8send(v_id_low | ((p_base_offset + m.index) & 274877906943)),
                 'hex')::uuid
         end,
@@ -140,13 +141,16 @@ begin
             v_directory + case when v_length is not null
                 then queen_store.frame_end(v_frames, m.index) end as stop
         offset 0) d
-    -- The message as a whole.
+    -- The message as a whole; its parts only if it has no flag that is not of this format.
     cross join lateral (
         select
-            case when d.start < d.stop and d.stop <= v_length then d.start::integer end as start,
-            case when d.start < d.stop and d.stop <= v_length then d.stop::integer end as stop,
-            case when d.start < d.stop and d.stop <= v_length
+            case when b.flags < 128 then d.start::integer end as start,
+            case when b.flags < 128 then d.stop::integer end as stop,
+            b.flags
+        from (
+            select case when d.start < d.stop and d.stop <= v_length
                 then get_byte(v_frames, d.start::integer) end as flags
+            offset 0) b
         offset 0) s
     -- The transactionId: 2 bytes of length and the text, or nothing.
     cross join lateral (
@@ -186,24 +190,27 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_index integer := p_offset - p_base_offset;
+    v_index bigint := p_offset - p_base_offset;
     v_directory integer := octet_length(p_keys) / 16 * 4;
     v_length integer := octet_length(p_frames);
     v_start bigint;
+    v_stop bigint;
     v_flags integer;
 begin
-    if v_directory <= v_length and v_index * 4 < v_directory then
+    if v_directory <= v_length and v_index >= 0 and v_index < v_directory / 4 then
         v_start := v_directory + case when v_index = 0 then 0
-            else queen_store.frame_end(p_frames, v_index - 1) end;
-        if v_start < v_length then
+            else queen_store.frame_end(p_frames, v_index::integer - 1) end;
+        v_stop := v_directory + queen_store.frame_end(p_frames, v_index::integer);
+        if v_start < v_stop and v_stop <= v_length then
             v_flags := get_byte(p_frames, v_start::integer);
-            if v_flags & 24 = 0 then
+            if v_flags & 152 = 0 then
                 return queen_store.message_id(p_created_at, p_partition_id, p_offset);
             end if;
-            if v_flags & 8 = 0 then
-                return encode(substring(p_keys from v_index * 16 + 1 for 16), 'hex')::uuid;
+            if v_flags & 136 = 0 then
+                return encode(
+                    substring(p_keys from (v_index * 16 + 1)::integer for 16), 'hex')::uuid;
             end if;
-            if v_start + 17 <= v_length then
+            if v_flags < 128 and v_start + 17 <= v_stop then
                 return encode(substring(p_frames from (v_start + 2)::integer for 16), 'hex')::uuid;
             end if;
         end if;
@@ -218,7 +225,7 @@ comment on function queen_store.stored_id(bigint, bigint, timestamptz, bytea, by
 -- queen_store.message_at: one message by its offset.
 -- Called by  queen API functions
 -- Locks      none
--- Returns    one row, or none where no segment covers the offset
+-- Returns    one row, or none where no segment covers the offset, by its range and by its keys
 -- Raises     nothing
 -- Cost       1 statement: one probe of the primary key, one detoast
 create or replace function queen_store.message_at(p_partition_id bigint, p_offset bigint)
@@ -236,7 +243,7 @@ declare
     v_created_at timestamptz;
     v_keys bytea;
     v_frames bytea;
-    v_index integer;
+    v_index bigint;
     v_directory integer;
     v_start bigint;
     v_stop bigint;
@@ -253,17 +260,18 @@ begin
     end if;
     v_index := p_offset - v_base_offset;
     v_directory := octet_length(v_keys) / 16 * 4;
-    if v_directory <= octet_length(v_frames) and v_index * 4 < v_directory then
+    if v_directory <= octet_length(v_frames) and v_index < v_directory / 4 then
         v_start := case when v_index = 0 then 0
-            else queen_store.frame_end(v_frames, v_index - 1) end;
-        v_stop := queen_store.frame_end(v_frames, v_index);
+            else queen_store.frame_end(v_frames, v_index::integer - 1) end;
+        v_stop := queen_store.frame_end(v_frames, v_index::integer);
     end if;
     -- The message as a segment of its own.
     return query
     select d.*, v_created_at
     from queen_store.decode_segment(
         p_partition_id, p_offset, v_created_at,
-        substring(v_keys from v_index * 16 + 1 for 16),
+        case when v_index < v_directory / 4
+            then substring(v_keys from (v_index * 16 + 1)::integer for 16) else ''::bytea end,
         case when v_start < v_stop and v_directory + v_stop <= octet_length(v_frames) then
             int4send((v_stop - v_start)::integer)
             || substring(
