@@ -6,11 +6,12 @@
 -- Locks      cursors, skip locked: only those that still hold that lease and batch; groups at a
 --            group's first ack ever, skip locked
 -- Returns    one row per input: released; noop = acknowledged before; busy = locked by somebody
---            else, send it alone; lost = not the holder any more, or not that batch
+--            else, send it alone; lost = not the holder any more, or not that batch; conflated =
+--            messages retired unread, null when the batch was not conflated
 -- Cost       3 statements whatever the number of lanes, primary keys only
 create or replace function queen_store.ack_batches(
     p_partition_ids bigint[], p_group_ids integer[], p_lease_ids uuid[], p_batch_ends bigint[])
-returns table (ordinal integer, verdict text, last_offset bigint)
+returns table (ordinal integer, verdict text, last_offset bigint, conflated bigint)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -50,6 +51,7 @@ begin
                    case when c.lease_expires_at > v_now and q.id is not null
                          and q.deleted_at is null and g.generation = c.generation
                         then 'released' else 'lost' end as verdict,
+                   case when c.lease_conflated then c.batch_end - c.committed - 1 end as conflated,
                    -- A lower bound only: worth a probe when there is a newer epoch.
                    case when c.epoch = v_open_epoch then c.epoch else coalesce((
                        select s.epoch
@@ -64,7 +66,8 @@ begin
                        p_group_ids[o.ordinal] as group_id
                 from unnest(v_ordinals) o (ordinal)) i
             cross join lateral (
-                select c.generation, c.epoch, c.batch_end, c.lease_expires_at
+                select c.generation, c.epoch, c.committed, c.batch_end, c.lease_expires_at,
+                       c.lease_conflated
                 from queen_store.cursors c
                 where c.partition_id = i.partition_id and c.group_id = i.group_id
                 limit 1) c
@@ -97,7 +100,8 @@ begin
                 lease_id = null, lease_expires_at = null, retry_count = 0, attempt_offset = null,
                 attempt_count = 0
         )
-        select h.ordinal, h.verdict, h.last_offset
+        select h.ordinal, h.verdict, h.last_offset,
+               case when h.verdict = 'released' then h.conflated end
         from held h
         cross join queen_store.mark_consumed(array(
             select distinct h.group_id
@@ -113,7 +117,7 @@ begin
                     when c.lease_id = i.lease_id and c.batch_end = i.batch_end
                      and c.lease_expires_at > v_now then 'busy'
                     else 'lost' end,
-               p.last_offset
+               p.last_offset, null::bigint
         from unnest(p_partition_ids, p_group_ids, p_lease_ids, p_batch_ends)
             with ordinality i (partition_id, group_id, lease_id, batch_end, ordinal)
         left join lateral (
@@ -196,13 +200,15 @@ comment on function queen_store.find_offsets(
 -- of one request, an item one acknowledgement in it. Per unit: the lowest failed, retry or dlq item
 -- is the signal; the cursor moves to the highest completed item below it; the signal then ends the
 -- lease, is charged to the retry budget, or is given up and filed as a dead letter in this commit.
+-- Of a conflated batch only the last message was delivered, so only that can be acknowledged.
 -- Called by  AckProcedures, queen.ack
 -- Locks      cursors ascending (partition_id, group_id), waits with p_wait, else skip locked;
 --            groups at a group's first ack ever, skip locked
 -- Returns    one row per item: done, noop (completed before), stale (a failure of what is
 --            committed), unresolvable (not in the batch nor in the window), no_leased_batch (a
 --            failure without a batch it could end), or for all items of a unit consumer_not_found,
---            invalid_lease, not_owned, busy
+--            invalid_lease, not_owned, busy; conflated = messages a completed batch retired unread,
+--            null when it was not conflated
 -- Cost       6 statements for any number of units (again for units that share a cursor); reads the
 --            keys of the leased batches, and of at most 100,000 messages on either side of a cursor
 --            for ids that are not in them
@@ -211,7 +217,8 @@ create or replace function queen_store.ack_messages(
     p_units integer[], p_keys bytea[], p_statuses smallint[], p_errors text[], p_wait boolean)
 returns table (
     item integer, unit integer, verdict text, lease_released boolean, dead_lettered boolean,
-    partition_id bigint, group_id integer, queue_id integer, committed bigint, last_offset bigint)
+    partition_id bigint, group_id integer, queue_id integer, committed bigint, last_offset bigint,
+    conflated bigint)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -321,7 +328,9 @@ begin
         into v_states, v_range_units, v_range_partition_ids, v_range_epochs, v_range_from,
              v_range_to, v_range_since
         from (
-            select s.unit, s.partition_id, s.state, s.epoch, s.committed + 1 as from_offset,
+            select s.unit, s.partition_id, s.state, s.epoch,
+                   case when s.lease_conflated and s.batch_end is not null then s.batch_end
+                        else s.committed + 1 end as from_offset,
                    case when s.state <> 'act' then null
                         when s.batch_end is not null then s.batch_end
                         else least(s.last_offset, s.committed + v_window_messages) end as to_offset,
@@ -329,7 +338,7 @@ begin
                         then v_now - make_interval(secs => s.window_seconds) end as since
             from (
                 select i.unit, i.partition_id, c.committed, c.epoch, c.batch_end,
-                       p.last_offset,
+                       c.lease_conflated, p.last_offset,
                        greatest(q.dedup_window_seconds, q.completed_retention_seconds, 900)
                            as window_seconds,
                        case when i.turn <> v_turn then null
@@ -363,7 +372,7 @@ begin
                     limit 1) g on true
                 left join lateral (
                     select c.generation, c.committed, c.epoch, c.batch_end, c.lease_id,
-                           c.prev_lease, c.lease_expires_at
+                           c.prev_lease, c.lease_expires_at, c.lease_conflated
                     from queen_store.cursors c
                     where c.partition_id = i.partition_id and c.group_id = i.group_id
                     limit 1) c on true) s) u;
@@ -417,6 +426,7 @@ begin
             select u.unit, u.state, p_partition_ids[u.unit] as partition_id,
                    v_group_ids[u.unit] as group_id, v_queue_ids[u.unit] as queue_id,
                    c.generation, c.committed, c.batch_end, c.epoch, c.retry_count,
+                   c.lease_conflated,
                    p.last_offset, q.retry_limit,
                    q.dead_letter_queue or q.dlq_after_max_retries as files,
                    g.consumed_at
@@ -437,7 +447,8 @@ begin
                 where g.id = v_group_ids[u.unit]
                 limit 1) g on true
             left join lateral (
-                select c.generation, c.committed, c.batch_end, c.epoch, c.retry_count
+                select c.generation, c.committed, c.batch_end, c.epoch, c.retry_count,
+                       c.lease_conflated
                 from queen_store.cursors c
                 where c.partition_id = p_partition_ids[u.unit] and c.group_id = v_group_ids[u.unit]
                 limit 1) c on true
@@ -551,7 +562,9 @@ begin
                o.verdict = 'done' and d.released,
                d.action = 'file' and i."offset" = d.signal_offset and i.weight = d.weight
                    and i.ahead,
-               d.partition_id, d.group_id, d.queue_id, d.new_committed, d.last_offset
+               d.partition_id, d.group_id, d.queue_id, d.new_committed, d.last_offset,
+               case when o.verdict = 'done' and d.released and d.action = 'commit'
+                     and d.lease_conflated then d.batch_end - d.committed - 1 end
         from item i
         join decision d on d.unit = i.unit
         cross join lateral (

@@ -7,7 +7,8 @@
 -- until then the lanes taken are passed over by others, so commit soon.
 -- Without a group, consumers compete in the group of the queue, which begins at the oldest message.
 -- A named group begins, at its first pop, with what is pushed from then on (new), at the oldest
--- message (all) or at an instant (p_subscription_from); later pops do not change that.
+-- message (all) or at an instant (p_subscription_from); later pops do not change that. Of a group
+-- that conflates, registered so by a pop over HTTP, every lane gives its newest message alone.
 -- Called by  applications
 -- Locks      advisory on the names of a new queue, group and cursor, tried only; queues and groups:
 --            new rows; cursors, skip locked; leases: new rows

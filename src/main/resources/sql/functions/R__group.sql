@@ -58,8 +58,9 @@ $$;
 comment on function queen_store.safe_instant() is
     'Instant that start rule "new" means now: no message acknowledged later is skipped. Locks: none.';
 
--- queen_store.register_group: makes the group's row and stores where it begins, once. The stored
--- rule wins over the one of this call, but for a row that was made without one.
+-- queen_store.register_group: makes the group's row and stores, once, where it begins and whether
+-- it conflates. What is stored wins over what this call says, but for a row that was made without
+-- a rule.
 -- Called by  GroupProcedures, queen.pop
 -- Locks      advisory on the name of a new queue and of a new or unregistered group, tried only;
 --            queues: a new row; groups: one row, skip locked
@@ -68,10 +69,10 @@ comment on function queen_store.safe_instant() is
 -- Cost       1 statement for a known group; 4 for a new one
 create or replace function queen_store.register_group(
     p_tenant_id uuid, p_queue text, p_group text, p_rule text, p_at timestamptz,
-    p_create_queue boolean)
+    p_create_queue boolean, p_conflation boolean default false)
 returns table (
     verdict text, queue_id integer, group_id integer, generation integer, start_rule text,
-    start_at timestamptz)
+    start_at timestamptz, conflation boolean)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -83,6 +84,8 @@ declare
     v_rule text := case when p_group = '__QUEUE_MODE__' then 'all'
                         when p_rule = 'new' then 'instant' else p_rule end;
     v_at timestamptz := case when v_rule = 'instant' then p_at end;
+    v_conflation boolean := case
+        when v_rule is not null then p_conflation and p_group <> '__QUEUE_MODE__' end;
 begin
     select q.id into v_queue_id
     from queen_store.queues q
@@ -90,14 +93,14 @@ begin
     if v_queue_id is null then
         if not p_create_queue then
             return query select 'unknown_queue', null::integer, null::integer, null::integer,
-                                null::text, null::timestamptz;
+                                null::text, null::timestamptz, null::boolean;
             return;
         end if;
         select e.verdict, e.queue_id into v_found, v_queue_id
         from queen_store.ensure_queue(p_tenant_id, p_queue) e;
         if v_found <> 'ready' then
             return query select 'busy', null::integer, null::integer, null::integer,
-                                null::text, null::timestamptz;
+                                null::text, null::timestamptz, null::boolean;
             return;
         end if;
     end if;
@@ -109,15 +112,15 @@ begin
         if not pg_try_advisory_xact_lock(
                 queen_store.lock_key('group', v_queue_id::text, p_group)) then
             return query select 'busy', v_queue_id, null::integer, null::integer,
-                                null::text, null::timestamptz;
+                                null::text, null::timestamptz, null::boolean;
             return;
         end if;
         if v_rule = 'instant' and p_rule = 'new' then
             v_at := queen_store.safe_instant();
         end if;
         -- Under the advisory lock nobody else inserts, so this waits for no one.
-        insert into queen_store.groups as g (queue_id, name, start_rule, start_at)
-        values (v_queue_id, p_group, v_rule, v_at)
+        insert into queen_store.groups as g (queue_id, name, start_rule, start_at, conflation)
+        values (v_queue_id, p_group, v_rule, v_at, v_conflation)
         on conflict (queue_id, name) do nothing;
         select g.* into v_group
         from queen_store.groups g
@@ -125,22 +128,23 @@ begin
         for no key update skip locked;
         if not found then
             return query select 'busy', v_queue_id, null::integer, null::integer,
-                                null::text, null::timestamptz;
+                                null::text, null::timestamptz, null::boolean;
             return;
         end if;
         if v_group.start_rule is null and v_rule is not null then
             update queen_store.groups g
-            set start_rule = v_rule, start_at = v_at
+            set start_rule = v_rule, start_at = v_at, conflation = v_conflation
             where g.id = v_group.id
             returning g.* into v_group;
         end if;
     end if;
     return query select 'ready', v_queue_id, v_group.id, v_group.generation, v_group.start_rule,
-                        v_group.start_at;
+                        v_group.start_at, v_group.conflation;
 end
 $$;
-comment on function queen_store.register_group(uuid, text, text, text, timestamptz, boolean) is
-    'Makes a consumer group and stores, once, where it begins; never waits. Locks: advisory on the name of a new queue and of a new or unregistered group, tried only; queues: a new row; groups: one row, skip locked.';
+comment on function queen_store.register_group(
+    uuid, text, text, text, timestamptz, boolean, boolean) is
+    'Makes a consumer group and stores, once, where it begins and whether it conflates; never waits. Locks: advisory on the name of a new queue and of a new or unregistered group, tried only; queues: a new row; groups: one row, skip locked.';
 
 -- queen_store.start_committed: last offset that counts as consumed in a lane where the group has no
 -- cursor. For an instant that is the last message created before it, found by bisection.

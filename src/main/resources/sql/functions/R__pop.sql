@@ -3,14 +3,16 @@
 
 -- queen_store.claim: takes messages for several jobs (one job = one pop) from candidate lanes, in
 -- the order given: lane by lane, until the job's budget or its number of lanes is used up. A job
--- with a lease id gets a lease, one without has its messages committed at once.
+-- with a lease id gets a lease, one without has its messages committed at once. A group that
+-- conflates gets the newest visible message of a lane alone, and the span up to it with it.
 -- Called by  claim_leased, claim_first, claim_auto
 -- Locks      cursors, skip locked: only those with messages to take and no live lease; leases: new
 --            rows
 -- Returns    one row per candidate, candidates in any order; for those served one row per segment,
 --            offsets ascending
 -- Cost       3 statements whatever the number of candidates, primary keys only; segments are read
---            only for as many lanes as the budget is likely to reach
+--            only for as many lanes as the budget is likely to reach; start_committed for lanes of
+--            groups that conflate where messages are delayed
 create or replace function queen_store.claim(
     p_lease_ids uuid[], p_budgets integer[], p_lane_limits integer[], p_lease_seconds integer[],
     p_several boolean[], p_max_bytes integer, p_jobs integer[], p_partition_ids bigint[],
@@ -68,8 +70,8 @@ begin
         return query
         with lane as (
             select i.ordinal, i.job, i.partition_id, i.group_id, c.generation, c.committed, c.epoch,
-                   c.attempt_offset, c.attempt_count, p.last_offset,
-                   greatest(c.committed + 1, p.log_start) as wanted,
+                   c.attempt_offset, c.attempt_count, p.last_offset, p.log_start,
+                   p.last_write_at, greatest(c.committed + 1, p.log_start) as wanted,
                    q.lease_seconds,
                    case when q.delayed_processing_seconds > 0
                         then make_interval(secs => q.delayed_processing_seconds) end as delay,
@@ -77,7 +79,9 @@ begin
                           or g.queue_id is distinct from p.queue_id then 'unknown_partition'
                         when g.generation <> c.generation then 'no_cursor' end as refusal,
                    p_lease_ids[i.job] as lease_id,
+                   coalesce(g.conflation, false) as conflates,
                    greatest(p_budgets[i.job], 1) as budget,
+                   case when g.conflation then 1 else greatest(p_budgets[i.job], 1) end as reach,
                    case when p_several[i.job] then p_lane_limits[i.job] else 1 end as lane_limit
             from unnest(v_ordinals, v_jobs, v_partition_ids, v_group_ids)
                 i (ordinal, job, partition_id, group_id)
@@ -87,7 +91,7 @@ begin
                 where c.partition_id = i.partition_id and c.group_id = i.group_id
                 limit 1) c
             left join lateral (
-                select p.queue_id, p.last_offset, p.log_start
+                select p.queue_id, p.last_offset, p.log_start, p.last_write_at
                 from queen_store.partitions p
                 where p.id = i.partition_id
                 limit 1) p on true
@@ -97,7 +101,7 @@ begin
                 where q.id = p.queue_id
                 limit 1) q on true
             left join lateral (
-                select g.queue_id, g.generation
+                select g.queue_id, g.generation, g.conflation
                 from queen_store.groups g
                 where g.id = i.group_id
                 limit 1) g on true
@@ -111,7 +115,7 @@ begin
             from (
                 select l.*,
                        case when l.refusal is null and l.delay is null
-                            then least(greatest(l.last_offset - l.wanted + 1, 0), l.budget)::integer
+                            then least(greatest(l.last_offset - l.wanted + 1, 0), l.reach)::integer
                             else 0 end as sure
                 from lane l) l
             window ahead as (
@@ -128,11 +132,15 @@ begin
         ),
         -- The segment that covers the first wanted offset, else the first behind the hole. What
         -- must be read from there on is bounded by the budget: a segment holds a message at least.
+        -- Under conflation it is the newest one visible, and nothing of it but its last message.
         -- v_epoch says the same as l.epoch, but before the scans of older epochs are even set up.
         slice as (
             select l.*, s.epoch as segment_epoch, s.base_offset, s.created_at, s.keys, s.frames,
-                   greatest(l.wanted - s.base_offset, 0)::integer as first_index,
-                   (s.end_offset - greatest(l.wanted, s.base_offset) + 1)::integer as available,
+                   case when l.conflates then s.end_offset - s.base_offset
+                        else greatest(l.wanted - s.base_offset, 0) end::integer as first_index,
+                   case when l.conflates then 1
+                        else s.end_offset - greatest(l.wanted, s.base_offset) + 1
+                        end::integer as available,
                    s.created_at + l.delay as visible_at,
                    s.base_offset is null or s.base_offset = f.base_offset as is_first,
                    case when s.base_offset is null then false
@@ -141,6 +149,21 @@ begin
             from aimed l
             left join lateral (
                 select coalesce(
+                    case when l.conflates then (
+                        select h.base_offset
+                        from (select s.base_offset, s.end_offset, s.frames is null as is_gone
+                              from queen_store.segments s
+                              where s.partition_id = l.partition_id and s.epoch >= l.epoch
+                                and s.epoch >= v_epoch
+                                and s.base_offset <= case
+                                    when l.delay is null then l.last_offset
+                                    else queen_store.start_committed(
+                                        l.partition_id, l.log_start, l.last_offset,
+                                        l.last_write_at, 'instant',
+                                        v_now - l.delay + interval '1 microsecond') end
+                              order by s.base_offset desc
+                              limit 1) h
+                        where h.end_offset >= l.wanted and not h.is_gone) end,
                     (select h.base_offset
                      from (select s.base_offset, s.end_offset, s.frames is null as is_gone
                            from queen_store.segments s
@@ -161,7 +184,7 @@ begin
                 from queen_store.segments s
                 where s.partition_id = l.partition_id and s.epoch >= l.epoch
                   and s.epoch >= v_epoch and s.base_offset >= f.base_offset
-                  and s.base_offset < greatest(l.wanted, f.base_offset) + l.budget
+                  and s.base_offset < greatest(l.wanted, f.base_offset) + l.reach
                   and s.frames is not null
                 offset 0) s on f.base_offset is not null
         ),
@@ -198,8 +221,12 @@ begin
                        else t.lease_seconds end) end as expires_at,
                    queen_store.lease_uuid(t.lease_id, case
                        when p_several[t.job] then 0 else t.partition_id end) as full_lease_id,
+                   case when t.conflates then t.committed + 1
+                        else t.base_offset + t.first_index end as delivered_from,
                    max(case when t.is_first and t.lease_id is not null
-                             and t.base_offset + t.first_index = t.attempt_offset
+                             and t.attempt_offset = case
+                                 when t.conflates then t.committed + 1
+                                 else t.base_offset + t.first_index end
                             then t.attempt_count + 1 else 1 end) over lane as next_attempt,
                    -- Nothing is retained beyond the cursor: it may stop counting as pending.
                    t.readable and t.base_offset is null as sealed
@@ -211,7 +238,7 @@ begin
         written as (
             insert into queen_store.cursors as c (
                 partition_id, group_id, generation, epoch, committed, batch_end, lease_id,
-                lease_expires_at, attempt_offset, attempt_count)
+                lease_expires_at, attempt_offset, attempt_count, lease_conflated)
             select o.partition_id, o.group_id, o.generation,
                    case when o.lease_id is null and not o.sealed then o.lane_epoch else o.epoch end,
                    case when o.sealed then o.last_offset
@@ -221,16 +248,18 @@ begin
                    case when not o.sealed then o.full_lease_id end,
                    case when not o.sealed then o.expires_at end,
                    case when not o.sealed and o.lease_id is not null
-                        then o.base_offset + o.first_index else o.attempt_offset end,
+                        then o.delivered_from else o.attempt_offset end,
                    case when not o.sealed and o.lease_id is not null
-                        then o.next_attempt else o.attempt_count end
+                        then o.next_attempt else o.attempt_count end,
+                   o.conflates
             from outcome o
             where o.is_first and (o.take > 0 or o.sealed)
             on conflict (partition_id, group_id) do update
             set epoch = excluded.epoch, committed = excluded.committed,
                 batch_end = excluded.batch_end, lease_id = excluded.lease_id,
                 lease_expires_at = excluded.lease_expires_at,
-                attempt_offset = excluded.attempt_offset, attempt_count = excluded.attempt_count
+                attempt_offset = excluded.attempt_offset, attempt_count = excluded.attempt_count,
+                lease_conflated = excluded.lease_conflated
         ),
         listed as (
             insert into queen_store.leases (lease_id, partition_ids, group_ids, expires_at)

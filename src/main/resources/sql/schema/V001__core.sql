@@ -253,6 +253,7 @@ create table queen_store.cursors (
     retry_count integer not null default 0,
     attempt_offset bigint,
     attempt_count integer not null default 0,
+    lease_conflated boolean not null default false,
     primary key (partition_id, group_id)
 ) with (
     fillfactor = 50,
@@ -275,8 +276,11 @@ comment on column queen_store.cursors.lease_id is 'Holder; null = no lease.';
 comment on column queen_store.cursors.prev_lease is 'Lease whose batch was acknowledged last: its repeated acks are no-ops.';
 comment on column queen_store.cursors.lease_expires_at is 'From then on another pop may take the lane.';
 comment on column queen_store.cursors.retry_count is 'Failed acks charged since the last completed batch.';
-comment on column queen_store.cursors.attempt_offset is 'First offset of the delivery that attempt_count counts.';
+comment on column queen_store.cursors.attempt_offset is
+    'First offset of the delivery that attempt_count counts; under conflation the first of its span.';
 comment on column queen_store.cursors.attempt_count is 'Deliveries that began at attempt_offset.';
+comment on column queen_store.cursors.lease_conflated is
+    'Of the leased batch only batch_end was delivered, the newest message; the others go with it unread.';
 
 create table queen_store.leases (
     lease_id uuid primary key,

@@ -56,6 +56,7 @@ public final class Ack implements AutoCloseable {
     private final Counter byKey;
     private final Counter refusals;
     private final Counter deadLetters;
+    private final Counter conflated;
 
     /**
      * @param deliveries the same that pops report to
@@ -93,6 +94,10 @@ public final class Ack implements AutoCloseable {
                 metrics.counter(
                         "queen_ack_dead_letters_total",
                         "Messages that acks filed as dead letters.");
+        this.conflated =
+                metrics.counter(
+                        "queen_ack_conflated_total",
+                        "Messages that completed acks of conflating groups retired unread.");
         metrics.gauge(
                 "queen_ack_deliveries_bytes",
                 "Keys remembered of what was delivered and not acknowledged.",
@@ -283,6 +288,10 @@ public final class Ack implements AutoCloseable {
             }
             if (result.deadLettered()) {
                 deadLetters.increment();
+            }
+            Long unread = result.conflated();
+            if (unread != null) {
+                conflated.increment(unread);
             }
             all.add(result);
         }

@@ -119,7 +119,12 @@ abstract sealed class AckFlush implements Flush<AckUnit.Cursor, AckUnit> {
         return switch (outcome.verdict()) {
             case DONE ->
                     new AckResult(
-                            true, null, outcome.leaseReleased(), outcome.deadLettered(), false);
+                            true,
+                            null,
+                            outcome.leaseReleased(),
+                            outcome.deadLettered(),
+                            false,
+                            outcome.conflated());
             case NOOP -> NOOP;
             case STALE ->
                     refused(
@@ -164,7 +169,11 @@ abstract sealed class AckFlush implements Flush<AckUnit.Cursor, AckUnit> {
                             unit.lane,
                             unit.batchEnd(),
                             outcome.lastOffset());
-                    unit.answerAll(RELEASED);
+                    unit.answerAll(
+                            outcome.conflated() == null
+                                    ? RELEASED
+                                    : new AckResult(
+                                            true, null, true, false, false, outcome.conflated()));
                 }
                 case NOOP -> unit.answerAll(NOOP);
                 case LOST -> unit.answer(List.of());

@@ -25,7 +25,7 @@ final class AckProcedures {
         LOST
     }
 
-    record BatchOutcome(BatchVerdict verdict, long lastOffset) {}
+    record BatchOutcome(BatchVerdict verdict, long lastOffset, @Nullable Long conflated) {}
 
     /** What became of one message. */
     enum MessageVerdict {
@@ -47,7 +47,8 @@ final class AckProcedures {
             int groupId,
             int queueId,
             long committed,
-            long lastOffset) {}
+            long lastOffset,
+            @Nullable Long conflated) {}
 
     private static final String AT_ONCE = "queen_store.ack_messages(?, ?, ?, ?, ?, ?, ?, ?, false)";
 
@@ -83,7 +84,7 @@ final class AckProcedures {
                     Connection connection = session.connection();
                     try (PreparedStatement statement =
                             connection.prepareStatement(
-                                    "select ordinal, verdict, last_offset"
+                                    "select ordinal, verdict, last_offset, conflated"
                                             + " from queen_store.ack_batches(?, ?, ?, ?)")) {
                         statement.setArray(1, array(connection, "int8", lanes));
                         statement.setArray(2, array(connection, "int4", groups));
@@ -95,7 +96,8 @@ final class AckProcedures {
                                 outcomes[rows.getInt(1) - 1] =
                                         new BatchOutcome(
                                                 BatchVerdict.valueOf(upper(rows, 2)),
-                                                rows.getLong(3));
+                                                rows.getLong(3),
+                                                number(rows, 4));
                             }
                         }
                         return complete(outcomes);
@@ -140,7 +142,8 @@ final class AckProcedures {
                     try (PreparedStatement statement =
                             connection.prepareStatement(
                                     "select item, verdict, lease_released, dead_lettered, group_id,"
-                                            + " queue_id, committed, last_offset from "
+                                            + " queue_id, committed, last_offset, conflated"
+                                            + " from "
                                             + (patient ? PATIENTLY : AT_ONCE))) {
                         statement.setArray(1, connection.createArrayOf("uuid", tenants));
                         statement.setArray(2, array(connection, "int8", lanes));
@@ -161,7 +164,8 @@ final class AckProcedures {
                                                 rows.getInt(5),
                                                 rows.getInt(6),
                                                 rows.getLong(7),
-                                                rows.getLong(8));
+                                                rows.getLong(8),
+                                                number(rows, 9));
                             }
                         }
                         return complete(outcomes);
@@ -205,6 +209,11 @@ final class AckProcedures {
     private static Array array(Connection connection, String type, Object elements)
             throws SQLException {
         return connection.unwrap(PGConnection.class).createArrayOf(type, elements);
+    }
+
+    private static @Nullable Long number(ResultSet rows, int column) throws SQLException {
+        long value = rows.getLong(column);
+        return rows.wasNull() ? null : value;
     }
 
     private static String upper(ResultSet rows, int column) throws SQLException {

@@ -10,10 +10,24 @@ import org.jspecify.annotations.Nullable;
  * @param leaseReleased this call ended the lease
  * @param deadLettered this message was filed as a dead letter
  * @param noop a completed ack at or below the cursor
+ * @param conflated messages that the completed batch retired unread; null when its group does not
+ *     conflate, or the batch was not completed
  */
 public record AckResult(
         boolean success,
         @Nullable String error,
         boolean leaseReleased,
         boolean deadLettered,
-        boolean noop) {}
+        boolean noop,
+        @Nullable Long conflated) {
+
+    /** Of a batch that was not conflated. */
+    public AckResult(
+            boolean success,
+            @Nullable String error,
+            boolean leaseReleased,
+            boolean deadLettered,
+            boolean noop) {
+        this(success, error, leaseReleased, deadLettered, noop, null);
+    }
+}

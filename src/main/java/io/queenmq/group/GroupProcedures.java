@@ -24,6 +24,7 @@ final class GroupProcedures {
             String queue,
             String group,
             @Nullable StartRule rule,
+            boolean conflation,
             boolean createQueue) {
         return database.call(
                 "register_group",
@@ -32,9 +33,9 @@ final class GroupProcedures {
                             session.connection()
                                     .prepareStatement(
                                             "select verdict, queue_id, group_id,"
-                                                    + " start_rule is not null"
+                                                    + " start_rule is not null, conflation"
                                                     + " from queen_store.register_group"
-                                                    + "(?, ?, ?, ?, ?, ?)")) {
+                                                    + "(?, ?, ?, ?, ?, ?, ?)")) {
                         Instant at = rule == null ? null : rule.at();
                         statement.setObject(1, tenant);
                         statement.setString(2, queue);
@@ -42,13 +43,17 @@ final class GroupProcedures {
                         statement.setString(4, rule == null ? null : rule.sql());
                         statement.setObject(5, at == null ? null : at.atOffset(ZoneOffset.UTC));
                         statement.setBoolean(6, createQueue);
+                        statement.setBoolean(7, conflation);
                         try (ResultSet row = statement.executeQuery()) {
                             row.next();
                             String verdict = row.getString(1);
                             return switch (verdict) {
                                 case "ready" ->
                                         new Registration.Known(
-                                                row.getInt(2), row.getInt(3), row.getBoolean(4));
+                                                row.getInt(2),
+                                                row.getInt(3),
+                                                row.getBoolean(4),
+                                                row.getBoolean(5));
                                 case "busy" -> new Registration.Busy();
                                 case "unknown_queue" -> new Registration.UnknownQueue();
                                 default -> throw new IllegalStateException(verdict);

@@ -59,16 +59,22 @@ public final class Groups {
      * Registers the group if it is not, and says what it is.
      *
      * @param rule where it begins if it is registered now; the stored one wins
+     * @param conflation whether it conflates if it is registered now; what is stored wins
      * @param createQueue whether a queue that is missing is made
      */
     public Registration register(
-            UUID tenant, String queue, String group, StartRule rule, boolean createQueue) {
-        return find(new Key(tenant, queue, group), rule, createQueue);
+            UUID tenant,
+            String queue,
+            String group,
+            StartRule rule,
+            boolean conflation,
+            boolean createQueue) {
+        return find(new Key(tenant, queue, group), rule, conflation, createQueue);
     }
 
     /** Makes the group known without registering it, for a pop of a single lane. */
     public Registration touch(UUID tenant, String queue, String group) {
-        return find(new Key(tenant, queue, group), null, false);
+        return find(new Key(tenant, queue, group), null, false, false);
     }
 
     /** A queue changed or went, or groups of it did. */
@@ -90,7 +96,8 @@ public final class Groups {
         }
     }
 
-    private Registration find(Key key, @Nullable StartRule rule, boolean createQueue) {
+    private Registration find(
+            Key key, @Nullable StartRule rule, boolean conflation, boolean createQueue) {
         Entry mine = new Entry(clock.nanos());
         Entry present = join(key, mine);
         while (present != mine) {
@@ -104,7 +111,7 @@ public final class Groups {
             present = succeed(key, present, mine);
         }
         try {
-            Registration answer = ask(key, rule, createQueue);
+            Registration answer = ask(key, rule, conflation, createQueue);
             mine.answer.complete(answer);
             if (!(answer instanceof Registration.Known)) {
                 forget(key, mine);
@@ -118,10 +125,12 @@ public final class Groups {
     }
 
     /** Another broker's registration takes no longer than a commit: worth a short wait. */
-    private Registration ask(Key key, @Nullable StartRule rule, boolean createQueue) {
+    private Registration ask(
+            Key key, @Nullable StartRule rule, boolean conflation, boolean createQueue) {
         for (int attempt = 1; ; attempt++) {
             Registration answer =
-                    procedures.register(key.tenant(), key.queue(), key.group(), rule, createQueue);
+                    procedures.register(
+                            key.tenant(), key.queue(), key.group(), rule, conflation, createQueue);
             if (!(answer instanceof Registration.Busy) || attempt == ATTEMPTS_MAX) {
                 return answer;
             }

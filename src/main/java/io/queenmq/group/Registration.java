@@ -7,8 +7,10 @@ public sealed interface Registration {
      *
      * @param registered whether it has a rule where lanes without a cursor begin; false for one
      *     that only pops of single lanes have used
+     * @param conflation whether of each lane only the newest message is delivered
      */
-    record Known(int queueId, int groupId, boolean registered) implements Registration {}
+    record Known(int queueId, int groupId, boolean registered, boolean conflation)
+            implements Registration {}
 
     /** Another transaction is making the queue or the group just now. */
     record Busy() implements Registration {}

@@ -24,6 +24,7 @@ final class AckJson {
     private static final byte[] RELEASED = JsonBuffer.ascii(",\"leaseReleased\":");
     private static final byte[] DEAD_LETTER = JsonBuffer.ascii(",\"dlq\":");
     private static final byte[] NOOP = JsonBuffer.ascii(",\"noop\":");
+    private static final byte[] CONFLATED = JsonBuffer.ascii(",\"conflated\":");
     private static final int RESULT_BYTES = 160;
 
     private AckJson() {}
@@ -174,7 +175,12 @@ final class AckJson {
             json.raw(ERROR).string(result.error());
             json.raw(RELEASED).bool(result.leaseReleased());
             json.raw(DEAD_LETTER).bool(result.deadLettered());
-            json.raw(NOOP).bool(result.noop()).raw('}');
+            json.raw(NOOP).bool(result.noop());
+            Long conflated = result.conflated();
+            if (conflated != null) {
+                json.raw(CONFLATED).number(conflated);
+            }
+            json.raw('}');
         }
         return json.raw(']');
     }

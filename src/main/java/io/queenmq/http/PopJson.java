@@ -1,6 +1,7 @@
 package io.queenmq.http;
 
 import io.queenmq.model.Ids;
+import io.queenmq.pop.Conflation;
 import io.queenmq.pop.PopResult;
 import io.queenmq.segment.Frame;
 import io.queenmq.segment.FrameReader;
@@ -83,7 +84,22 @@ final class PopJson {
             }
         }
         json.raw("],\"partitionsClaimed\":").number(result.lanes().size());
-        return json.raw('}');
+        return conflation(json, result.conflation()).raw('}');
+    }
+
+    /** No messages, but something to say. */
+    static JsonBuffer empty(PopResult result, @Nullable String queue, String group) {
+        JsonBuffer json = new JsonBuffer(HEAD_BYTES);
+        json.raw("{\"success\":true,\"queue\":").string(queue == null ? "" : queue);
+        json.raw(",\"consumerGroup\":").string(group);
+        json.raw(",\"messages\":[],\"partitionsClaimed\":0");
+        return conflation(json, result.conflation()).raw('}');
+    }
+
+    /** The keys are there only when they are true. */
+    private static JsonBuffer conflation(JsonBuffer json, Conflation conflation) {
+        json.raw(conflation.applied() ? ",\"conflation\":true" : "");
+        return json.raw(conflation.conflict() ? ",\"conflationConflict\":true" : "");
     }
 
     private static void message(JsonBuffer json, FrameReader reader) {

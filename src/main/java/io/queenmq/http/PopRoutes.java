@@ -2,6 +2,7 @@ package io.queenmq.http;
 
 import io.queenmq.model.Names;
 import io.queenmq.pop.Client;
+import io.queenmq.pop.Conflation;
 import io.queenmq.pop.Pop;
 import io.queenmq.pop.PopRequest;
 import io.queenmq.pop.PopResult;
@@ -58,9 +59,8 @@ final class PopRoutes {
     private void pop(Exchange exchange, PopScope scope, @Nullable String queue) {
         Query query = exchange.query();
         PopRequest request = request(exchange, scope);
-        boolean conflation = query.bool("conflation", false);
         query.bool("autopilot", false); // advice that a broker may leave untaken, but typed
-        String refusal = refusal(request, conflation);
+        String refusal = refusal(request);
         if (refusal != null) {
             exchange.refuse(BAD_REQUEST, PopJson.refusal(refusal));
             return;
@@ -70,7 +70,11 @@ final class PopRoutes {
         if (!result.lanes().isEmpty()) {
             deliver(exchange, result, queue, request.group());
         } else if (!connection.isGone()) {
-            exchange.nothing();
+            if (result.conflation().equals(Conflation.NONE)) {
+                exchange.nothing();
+            } else {
+                exchange.ok(PopJson.empty(result, queue, request.group()));
+            }
         }
     }
 
@@ -102,7 +106,10 @@ final class PopRoutes {
     private PopRequest request(Exchange exchange, PopScope scope) {
         Query query = exchange.query();
         int batch = Math.max(1, query.int32("batch", DEFAULT_BATCH));
-        int lanes = Math.max(0, query.int32("partitions", 1));
+        int lanes =
+                query.has("partitions")
+                        ? Math.max(0, query.int32("partitions", 1))
+                        : PopRequest.UNSAID;
         boolean wait = query.bool("wait", false);
         long pollMillis = query.unsigned64("timeout", config.pollTime().toMillis());
         Duration patience =
@@ -124,16 +131,17 @@ final class PopRoutes {
                 Subscription.of(
                         query.text("subscriptionMode"),
                         query.text("subscriptionFrom"),
-                        config.groupsStartAtNow()));
+                        config.groupsStartAtNow()),
+                query.has("conflation") ? query.bool("conflation", false) : null);
     }
 
-    private static @Nullable String refusal(PopRequest request, boolean conflation) {
+    private static @Nullable String refusal(PopRequest request) {
         if (request.scope() instanceof PopScope.Labels(String namespace, String task)
                 && namespace.isEmpty()
                 && task.isEmpty()) {
             return "namespace or task is required";
         }
-        if (!conflation) {
+        if (request.conflation() == null || !request.conflation()) {
             return null;
         }
         if (request.group().equals(PopRequest.QUEUE_MODE)) {
@@ -142,7 +150,7 @@ final class PopRoutes {
         if (request.autoAck()) {
             return "conflation cannot be combined with autoAck: it needs a lease";
         }
-        return "conflation is not available in this version";
+        return null;
     }
 
     private static Client client(Connection connection) {

@@ -87,23 +87,16 @@ final class Claim implements Work<Claim> {
     final PopRequest request;
     final @Nullable UUID mintedLease;
     final int budget;
-    final boolean several;
     final Candidates candidates;
     final CompletableFuture<List<Outcome>> answer = new CompletableFuture<>();
 
     /**
      * @param mintedLease null = commit what is taken
      */
-    Claim(
-            PopRequest request,
-            @Nullable UUID mintedLease,
-            int budget,
-            boolean several,
-            Candidates candidates) {
+    Claim(PopRequest request, @Nullable UUID mintedLease, int budget, Candidates candidates) {
         this.request = request;
         this.mintedLease = mintedLease;
         this.budget = budget;
-        this.several = several;
         this.candidates = candidates;
     }
 

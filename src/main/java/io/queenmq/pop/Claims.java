@@ -103,24 +103,26 @@ final class Claims {
     }
 
     /** What the candidates give; each of them goes back to where it was taken from. */
-    PopResult claim(PopRequest request, boolean several, Candidates candidates) {
+    PopResult claim(PopRequest request, Candidates candidates) {
         int budget = Math.clamp(request.batch(), 1, config.messagesMax());
         claims.increment();
         if (request.autoAck()) {
             // Before the commit, so that a look-up that fails loses nothing.
             names.of(candidates.lanes().stream().map(Candidates.Lane::number).toList());
         }
-        List<Taken> taken = tryClaim(request, several, candidates, budget);
+        List<Taken> taken = tryClaim(request, candidates, budget);
         if (taken.isEmpty()) {
             fruitless.increment();
             return PopResult.EMPTY;
         }
         UUID lease = taken.getFirst().outcome().leaseId;
-        return lease == null ? result(null, taken) : deliver(request, several, lease, taken);
+        return lease == null
+                ? result(null, taken)
+                : deliver(request, candidates.limit(), lease, taken);
     }
 
     /** Fills in the frames; a lease covers what it delivers and no more. */
-    private PopResult deliver(PopRequest request, boolean several, UUID lease, List<Taken> taken) {
+    private PopResult deliver(PopRequest request, int limit, UUID lease, List<Taken> taken) {
         try {
             int fitting = readFrames(taken);
             if (fitting == 0) {
@@ -128,12 +130,12 @@ final class Claims {
             }
             shortened.increment();
             release(lease, taken);
-            List<Taken> less = tryClaim(request, several, retake(taken), fitting);
+            List<Taken> less = tryClaim(request, retake(taken, limit), fitting);
             Set<Long> again = numbers(less).collect(Collectors.toSet());
             offerAgain(
                     taken.stream().filter(lane -> !again.contains(lane.lane().number())).toList());
             UUID next = less.isEmpty() ? null : less.getFirst().outcome().leaseId;
-            return next == null ? PopResult.EMPTY : deliver(request, several, next, less);
+            return next == null ? PopResult.EMPTY : deliver(request, limit, next, less);
         } catch (RuntimeException e) {
             // Nobody will hear of this lease: better given back than waited out.
             releaseQuietly(lease, taken);
@@ -160,14 +162,13 @@ final class Claims {
         }
     }
 
-    private List<Taken> tryClaim(
-            PopRequest request, boolean several, Candidates candidates, int budget) {
+    private List<Taken> tryClaim(PopRequest request, Candidates candidates, int budget) {
         UUID lease = request.autoAck() ? null : mint.mint();
         List<Taken> taken = new ArrayList<>();
         List<Candidates.Lane> unplaced = new ArrayList<>();
         run(
                 request.autoAck() ? auto : leased,
-                new Claim(request, lease, budget, several, candidates),
+                new Claim(request, lease, budget, candidates),
                 taken,
                 unplaced);
         if (unplaced.isEmpty()) {
@@ -183,8 +184,8 @@ final class Claims {
                         request,
                         lease,
                         budget,
-                        several,
-                        new Candidates(List.copyOf(unplaced), candidates.rule())),
+                        new Candidates(
+                                List.copyOf(unplaced), candidates.rule(), candidates.limit())),
                 taken,
                 new ArrayList<>());
         return taken;
@@ -383,7 +384,7 @@ final class Claims {
     }
 
     /** The same lanes, which have been checked in as held. */
-    private static Candidates retake(List<Taken> taken) {
+    private static Candidates retake(List<Taken> taken, int limit) {
         List<Candidates.Lane> lanes = new ArrayList<>(taken.size());
         for (Taken one : taken) {
             Candidates.Lane lane = one.lane();
@@ -391,7 +392,7 @@ final class Claims {
                     new Candidates.Lane(
                             lane.number(), lane.queueId(), lane.groupId(), Findings.NONE));
         }
-        return new Candidates(lanes, null);
+        return new Candidates(lanes, null, limit);
     }
 
     private void offerAgain(List<Taken> taken) {

@@ -36,6 +36,7 @@ final class DiscoverySource implements Source {
     private boolean entered;
     private boolean lookUp = true;
     private boolean busy;
+    private Conflation conflation = Conflation.NONE;
 
     DiscoverySource(
             Groups groups,
@@ -55,15 +56,12 @@ final class DiscoverySource implements Source {
     }
 
     @Override
-    public boolean several() {
-        return request.lanes() != 1;
-    }
-
-    @Override
-    public Candidates take(int max) {
+    public Candidates take(int most, boolean first) {
         if (lookUp || busy) {
             lookUp();
         }
+        int limit = request.laneLimit(conflation.applied());
+        int max = Source.width(limit, request.batch(), most, first);
         List<Candidates.Lane> taken = new ArrayList<>();
         List<GroupLanes> order = new ArrayList<>(lanes.values());
         // Not always from the same queue, or it would starve the others.
@@ -75,7 +73,12 @@ final class DiscoverySource implements Source {
             }
         }
         pass();
-        return new Candidates(taken, null);
+        return new Candidates(taken, null, limit);
+    }
+
+    @Override
+    public Conflation conflation() {
+        return conflation;
     }
 
     @Override
@@ -132,20 +135,32 @@ final class DiscoverySource implements Source {
     private void lookUp() {
         StartRule from = startRule();
         boolean hindered = false;
+        boolean conflating = false;
+        boolean plain = false;
         Map<Integer, GroupLanes> found = new LinkedHashMap<>();
         for (PopProcedures.LabelledQueue queue :
                 procedures.queuesWithLabels(request.tenant(), labels.namespace(), labels.task())) {
             Registration registration =
-                    groups.register(request.tenant(), queue.name(), request.group(), from, false);
+                    groups.register(
+                            request.tenant(),
+                            queue.name(),
+                            request.group(),
+                            from,
+                            request.asksConflation(),
+                            false);
             switch (registration) {
-                case Registration.Known known ->
-                        found.put(known.queueId(), ready.lanes(known.queueId(), known.groupId()));
+                case Registration.Known known -> {
+                    found.put(known.queueId(), ready.lanes(known.queueId(), known.groupId()));
+                    conflating |= known.conflation();
+                    plain |= !known.conflation();
+                }
                 case Registration.Busy() -> hindered = true;
                 case Registration.UnknownQueue() -> {}
             }
         }
         busy = hindered;
         lookUp = false;
+        conflation = conflation(conflating, plain);
         for (GroupLanes home : List.copyOf(called)) {
             if (!found.containsValue(home)) {
                 called.remove(home);
@@ -154,6 +169,15 @@ final class DiscoverySource implements Source {
         }
         lanes.clear();
         lanes.putAll(found);
+    }
+
+    /** Each queue has a policy of its own for the group: what any of them does is said. */
+    private Conflation conflation(boolean conflating, boolean plain) {
+        if (!conflating && !plain) {
+            return Conflation.asAsked(request.conflation());
+        }
+        Boolean asked = request.conflation();
+        return new Conflation(conflating, asked != null && (asked ? plain : conflating));
     }
 
     /**

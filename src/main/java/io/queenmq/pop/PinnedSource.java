@@ -34,6 +34,7 @@ final class PinnedSource implements Source, Findings {
     private int groupId;
     private boolean called;
     private boolean busy;
+    private Conflation conflation;
     private long revisitNanos = Long.MAX_VALUE;
 
     PinnedSource(
@@ -53,15 +54,11 @@ final class PinnedSource implements Source, Findings {
         this.request = request;
         this.name = name;
         this.rule = rule;
+        this.conflation = Conflation.asAsked(request.conflation());
     }
 
     @Override
-    public boolean several() {
-        return false;
-    }
-
-    @Override
-    public Candidates take(int max) {
+    public Candidates take(int most, boolean first) {
         busy = false;
         revisitNanos = Long.MAX_VALUE;
         if (poll != null) {
@@ -70,14 +67,20 @@ final class PinnedSource implements Source, Findings {
         LaneNames.Named found = names.find(name);
         if (found == null) {
             rememberArrival();
-            return Candidates.NONE;
+            if (!request.asksConflation()) {
+                return Candidates.NONE;
+            }
         }
-        Registration registration = groups.touch(name.tenant(), name.queue(), request.group());
+        Registration registration = register();
         if (!(registration instanceof Registration.Known known)) {
             busy = registration instanceof Registration.Busy;
             if (busy) {
                 revisitNanos = clock.nanos() + QueueSource.BUSY_NANOS;
             }
+            return Candidates.NONE;
+        }
+        conflation = Conflation.of(request.conflation(), known.conflation());
+        if (found == null) {
             return Candidates.NONE;
         }
         lane = found;
@@ -87,7 +90,24 @@ final class PinnedSource implements Source, Findings {
             ready.enterPinned(known.queueId(), groupId, found.number(), poll);
         }
         return new Candidates(
-                List.of(new Candidates.Lane(found.number(), known.queueId(), groupId, this)), rule);
+                List.of(new Candidates.Lane(found.number(), known.queueId(), groupId, this)),
+                rule,
+                1);
+    }
+
+    /**
+     * A pop of one lane does not register the group, but for conflation: that is a policy of the
+     * group, and not of the lane.
+     */
+    private Registration register() {
+        return request.asksConflation()
+                ? groups.register(name.tenant(), name.queue(), request.group(), rule, true, false)
+                : groups.touch(name.tenant(), name.queue(), request.group());
+    }
+
+    @Override
+    public Conflation conflation() {
+        return conflation;
     }
 
     @Override

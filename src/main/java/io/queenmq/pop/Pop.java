@@ -93,7 +93,7 @@ public final class Pop implements AutoCloseable {
                     source.pass();
                 }
                 if (!result.lanes().isEmpty()) {
-                    return result;
+                    return result.with(source.conflation());
                 }
                 if (client.isGone()) {
                     return PopResult.EMPTY;
@@ -138,19 +138,15 @@ public final class Pop implements AutoCloseable {
         claims.stop(STOP_PATIENCE);
     }
 
-    /**
-     * Tries candidates until one gives something or none is left. The first try takes as many as
-     * were asked for; those behind stale ones then come in larger steps.
-     */
+    /** Tries candidates until one gives something or none is left. */
     private PopResult look(PopRequest request, Client client, Source source) {
-        int width = request.lanes() <= 0 ? config.lanesMax() : request.lanes();
-        width = Math.clamp(Math.min(width, request.batch()), 1, config.lanesMax());
+        boolean first = true;
         while (!client.isGone()) {
-            Candidates candidates = source.take(width);
+            Candidates candidates = source.take(config.lanesMax(), first);
             if (candidates.isEmpty()) {
                 break;
             }
-            PopResult result = claims.claim(request, source.several(), candidates);
+            PopResult result = claims.claim(request, candidates);
             if (!result.lanes().isEmpty()) {
                 if (client.isGone()) {
                     claims.giveBack(result);
@@ -161,7 +157,7 @@ public final class Pop implements AutoCloseable {
             if (candidates.isPinned()) {
                 break;
             }
-            width = config.lanesMax();
+            first = false;
         }
         return PopResult.EMPTY;
     }
@@ -191,7 +187,7 @@ public final class Pop implements AutoCloseable {
             throw new QueenException(
                     Failure.BUSY, "the queue or group is being created by an open transaction");
         }
-        return PopResult.EMPTY;
+        return PopResult.EMPTY.with(source.conflation());
     }
 
     private Source source(PopRequest request) {

@@ -176,7 +176,7 @@ final class PopProcedures {
             Claim claim = claims.get(i);
             leases[i] = claim.mintedLease;
             seconds[i] = claim.request.leaseSeconds();
-            several[i] = claim.several;
+            several[i] = claim.candidates.several();
         }
         statement.setArray(1, connection.createArrayOf("uuid", leases));
         statement.setArray(2, budgets(connection, claims));
@@ -194,9 +194,7 @@ final class PopProcedures {
         return array(
                 connection,
                 "int4",
-                claims.stream()
-                        .mapToInt(claim -> claim.several ? Math.max(0, claim.request.lanes()) : 1)
-                        .toArray());
+                claims.stream().mapToInt(claim -> claim.candidates.limit()).toArray());
     }
 
     /** The driver's own method takes arrays of primitives, and sends them in binary. */

@@ -2,17 +2,21 @@ package io.queenmq.pop;
 
 import java.time.Duration;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One pop.
  *
  * @param group consumer group; {@link #QUEUE_MODE} without one
  * @param batch most messages over all lanes, at least 1
- * @param lanes most lanes to claim; 0 = no cap; ignored when pinned to one lane
+ * @param lanes most lanes to claim; 0 = no cap, {@link #UNSAID} = one, or as many as the batch
+ *     where the group conflates; ignored when pinned to one lane
  * @param autoAck commit the cursor with the claim, take no lease
  * @param patience how long to wait for a first message; zero = one try
  * @param leaseSeconds length of the lease; 0 = that of each queue
  * @param startAt where an unregistered group begins
+ * @param conflation whether an unregistered group conflates; null = no, and a group that does is no
+ *     conflict
  */
 public record PopRequest(
         UUID tenant,
@@ -23,7 +27,42 @@ public record PopRequest(
         boolean autoAck,
         Duration patience,
         int leaseSeconds,
-        StartAt startAt) {
+        StartAt startAt,
+        @Nullable Boolean conflation) {
     /** The reserved group of pops and acks without one. */
     public static final String QUEUE_MODE = "__QUEUE_MODE__";
+
+    /** The request names no number of lanes. */
+    public static final int UNSAID = -1;
+
+    /** Most messages, so most lanes, in one answer of a group that conflates. */
+    private static final int CONFLATED_MAX = 64;
+
+    /** A pop that says nothing about conflation. */
+    public PopRequest(
+            UUID tenant,
+            PopScope scope,
+            String group,
+            int batch,
+            int lanes,
+            boolean autoAck,
+            Duration patience,
+            int leaseSeconds,
+            StartAt startAt) {
+        this(tenant, scope, group, batch, lanes, autoAck, patience, leaseSeconds, startAt, null);
+    }
+
+    /** Whether a group registered by this pop conflates. */
+    boolean asksConflation() {
+        return Boolean.TRUE.equals(conflation);
+    }
+
+    /** Most lanes that one answer may span; 0 = no cap. */
+    int laneLimit(boolean conflates) {
+        if (!conflates) {
+            return lanes == UNSAID ? 1 : lanes;
+        }
+        int wanted = lanes == UNSAID ? batch : lanes;
+        return wanted <= 0 ? CONFLATED_MAX : Math.min(wanted, CONFLATED_MAX);
+    }
 }

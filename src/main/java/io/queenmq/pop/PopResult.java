@@ -10,9 +10,19 @@ import org.jspecify.annotations.Nullable;
  *
  * @param leaseId the lease over all lanes; null with autoAck or when nothing was taken
  * @param lanes one entry per lane with at least one message; empty = nothing to deliver
+ * @param conflation what the group's policy is, delivery or not
  */
-public record PopResult(@Nullable UUID leaseId, List<Lane> lanes) {
+public record PopResult(@Nullable UUID leaseId, List<Lane> lanes, Conflation conflation) {
     public static final PopResult EMPTY = new PopResult(null, List.of());
+
+    /** A result of a group that delivers every message. */
+    public PopResult(@Nullable UUID leaseId, List<Lane> lanes) {
+        this(leaseId, lanes, Conflation.NONE);
+    }
+
+    PopResult with(Conflation policy) {
+        return policy.equals(conflation) ? this : new PopResult(leaseId, lanes, policy);
+    }
 
     /** Messages of one lane, oldest first. */
     public record Lane(

@@ -27,6 +27,7 @@ final class QueueSource implements Source {
     private @Nullable GroupLanes lanes;
     private boolean called;
     private boolean busy;
+    private Conflation conflation = Conflation.NONE;
 
     QueueSource(
             Groups groups,
@@ -44,14 +45,15 @@ final class QueueSource implements Source {
     }
 
     @Override
-    public boolean several() {
-        return request.lanes() != 1;
-    }
-
-    @Override
-    public Candidates take(int max) {
+    public Candidates take(int most, boolean first) {
         Registration registration =
-                groups.register(request.tenant(), queue, request.group(), rule, true);
+                groups.register(
+                        request.tenant(),
+                        queue,
+                        request.group(),
+                        rule,
+                        request.asksConflation(),
+                        true);
         if (!(registration instanceof Registration.Known known)) {
             busy = true;
             pass();
@@ -59,18 +61,25 @@ final class QueueSource implements Source {
             return Candidates.NONE;
         }
         busy = false;
+        conflation = Conflation.of(request.conflation(), known.conflation());
         GroupLanes current = ready.lanes(known.queueId(), known.groupId());
         if (current != lanes) {
             pass();
             lanes = current;
         }
-        long[] numbers = current.take(called, max);
+        int limit = request.laneLimit(known.conflation());
+        long[] numbers = current.take(called, Source.width(limit, request.batch(), most, first));
         called = false;
         List<Candidates.Lane> taken = new ArrayList<>(numbers.length);
         for (long number : numbers) {
             taken.add(new Candidates.Lane(number, known.queueId(), known.groupId(), current));
         }
-        return new Candidates(taken, null);
+        return new Candidates(taken, null, limit);
+    }
+
+    @Override
+    public Conflation conflation() {
+        return conflation;
     }
 
     @Override

@@ -8,11 +8,22 @@ import io.queenmq.ready.Poll;
  * always makes the next wait return at once.
  */
 interface Source {
-    /** How many lanes one answer may span, in the eyes of SQL: false = one. */
-    boolean several();
+    /**
+     * Lanes that may have messages; each must be claimed.
+     *
+     * @param most most lanes of one claim
+     * @param first as many as were asked for; those behind stale ones then come in larger steps
+     */
+    Candidates take(int most, boolean first);
 
-    /** Lanes that may have messages; each must be claimed. */
-    Candidates take(int max);
+    /** What the last look found stored with the group, or groups. */
+    Conflation conflation();
+
+    /** How many lanes to take. */
+    static int width(int limit, int batch, int most, boolean first) {
+        int wanted = first && limit > 0 ? limit : most;
+        return Math.clamp(first ? Math.min(wanted, batch) : wanted, 1, most);
+    }
 
     /** Waits at the places where news comes in; false = look again at once. */
     boolean park(Poll poll);

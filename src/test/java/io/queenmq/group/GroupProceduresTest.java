@@ -12,6 +12,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Timestamp;
 import java.time.Instant;
+import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -130,6 +131,32 @@ class GroupProceduresTest {
         Registered registered = register(log, name, "g", "all", false);
         assertEquals(bare.groupId(), registered.groupId());
         assertEquals("all", registered.rule());
+    }
+
+    @Test
+    void conflationIsStoredWithTheRuleAndNeverWithoutOne() throws SQLException {
+        register(log, name, "bare", null, false);
+        assertEquals(List.of("null"), conflation("bare", null, true));
+        assertEquals(List.of("true"), conflation("bare", "all", true));
+        assertEquals(List.of("true"), conflation("bare", "all", false));
+        assertEquals(List.of("false"), conflation("plain", "new", false));
+        assertEquals(List.of("false"), conflation("plain", "new", true));
+        assertEquals(List.of("false"), conflation("__QUEUE_MODE__", "all", true));
+    }
+
+    private List<String> conflation(String group, @Nullable String rule, boolean asked)
+            throws SQLException {
+        return log
+                .rows(
+                        "select conflation from queen_store.register_group(?, ?, ?, ?, null, false, ?)",
+                        LogFixture.TENANT,
+                        name,
+                        group,
+                        rule,
+                        asked)
+                .stream()
+                .map(row -> String.valueOf(row[0]))
+                .toList();
     }
 
     @Test

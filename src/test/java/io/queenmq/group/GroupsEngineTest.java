@@ -82,7 +82,7 @@ class GroupsEngineTest {
     }
 
     private static Registration.Known register(String queue, StartRule rule) {
-        return known(engine.groups.register(TENANT, queue, "g", rule, true));
+        return known(engine.groups.register(TENANT, queue, "g", rule, false, true));
     }
 
     private static Registration.Known known(Registration registration) {

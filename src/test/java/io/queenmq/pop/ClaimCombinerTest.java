@@ -138,7 +138,6 @@ class ClaimCombinerTest {
                 request,
                 null,
                 1,
-                false,
-                new Candidates(List.of(new Candidates.Lane(lane, 1, 1, Findings.NONE)), null));
+                new Candidates(List.of(new Candidates.Lane(lane, 1, 1, Findings.NONE)), null, 1));
     }
 }

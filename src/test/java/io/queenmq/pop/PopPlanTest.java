@@ -42,7 +42,7 @@ class PopPlanTest {
                                     + " array[60], array[true], 1000000, array_fill(1, array[20]), "
                                     + TWENTY
                                     + ", array_fill(1, array[20]))",
-                            900),
+                            1_000),
                     new Call(
                             "queen_store.claim_auto(array[1], array[1], 1000, array[1],"
                                     + " array[77777::bigint], array[1])",

@@ -1,0 +1,210 @@
+package io.queenmq.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.queenmq.testkit.Http;
+import io.queenmq.testkit.Json;
+import io.queenmq.testkit.TestBroker;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Last-value delivery: a policy that the first pop of a group stores. */
+class ConflationHttpTest {
+    private static final String ASKED = "consumerGroup=g&subscriptionMode=all&conflation=true";
+    private static final String PLAIN = "consumerGroup=g&subscriptionMode=all";
+
+    private static TestBroker broker;
+    private static Http http;
+
+    @BeforeAll
+    static void start() {
+        broker = TestBroker.start();
+        http = broker.http();
+    }
+
+    @AfterAll
+    static void stop() {
+        broker.close();
+    }
+
+    private static String fresh(String name) {
+        return name + "-" + UUID.randomUUID();
+    }
+
+    private static String pinned(String queue, String partition, String query) {
+        return "/api/v1/pop/queue/" + queue + "/partition/" + partition + "?" + query;
+    }
+
+    @Test
+    void everyLaneYieldsItsNewestMessageAndTheAnswerSaysSo() {
+        String queue = fresh("newest");
+        http.push(queue, "a", "1", "2", "3");
+        http.push(queue, "b", "4", "5");
+        Json json = http.pop(queue, ASKED).json();
+        assertEquals(List.of("3", "5"), json.each("messages", "data").stream().sorted().toList());
+        assertTrue(json.bool("conflation"));
+        assertFalse(json.names().contains("conflationConflict"));
+        assertEquals("2", json.text("partitionsClaimed"));
+    }
+
+    @Test
+    void aCompletedAckRetiresTheSpanAndCountsWhatWentUnread() {
+        String queue = fresh("span");
+        http.push(queue, "a", "1", "2", "3");
+        Json json = http.pop(queue, ASKED).json();
+        http.push(queue, "a", "4");
+        Json ack = http.ack(json, 0, "completed");
+        assertEquals("2", ack.text(0, "conflated"));
+        assertTrue(ack.bool(0, "leaseReleased"));
+        assertEquals(List.of("4"), http.pop(queue, ASKED).payloads());
+    }
+
+    @Test
+    void aFailureCountsNothingAndTheNextPopDeliversWhatIsNewestThen() {
+        String queue = fresh("failure");
+        http.push(queue, "a", "1", "2");
+        Json ack = http.ack(http.pop(queue, ASKED).json(), 0, "failed");
+        assertFalse(ack.names(0).contains("conflated"));
+        http.push(queue, "a", "3");
+        Json again = http.pop(queue, ASKED).json();
+        assertEquals(List.of("3"), again.each("messages", "data"));
+        assertEquals("2", again.text("messages", 0, "deliveryAttempt"));
+    }
+
+    @Test
+    void anEmptyAnswerHasABodyThatSaysSo() {
+        String queue = fresh("empty");
+        Http.Reply reply = http.pop(queue, ASKED);
+        assertEquals(200, reply.status());
+        assertEquals(0, reply.json().size("messages"));
+        assertTrue(reply.json().bool("success"));
+        assertTrue(reply.json().bool("conflation"));
+        assertFalse(reply.json().names().contains("conflationConflict"));
+    }
+
+    @Test
+    void theStoredPolicyWinsAndAContradictionIsNamed() {
+        String conflating = fresh("stored");
+        http.push(conflating, "a", "1", "2");
+        http.pop(conflating, ASKED);
+        Json silent = http.pop(conflating, PLAIN).json();
+        assertTrue(silent.bool("conflation"));
+        assertFalse(silent.names().contains("conflationConflict"), "saying nothing is no conflict");
+        Json contradicting = http.pop(conflating, PLAIN + "&conflation=false").json();
+        assertTrue(contradicting.bool("conflation"));
+        assertTrue(contradicting.bool("conflationConflict"));
+
+        String plain = fresh("plain");
+        http.push(plain, "a", "1", "2");
+        assertEquals(List.of("1", "2"), http.pop(plain, PLAIN).payloads());
+        Http.Reply asking = http.pop(plain, ASKED);
+        assertEquals(200, asking.status());
+        assertFalse(asking.json().names().contains("conflation"));
+        assertTrue(asking.json().bool("conflationConflict"));
+        assertEquals(204, http.pop(plain, PLAIN + "&conflation=false").status());
+    }
+
+    @Test
+    void otherGroupsGetEveryMessage() {
+        String queue = fresh("others");
+        http.push(queue, "a", "1", "2");
+        assertEquals(List.of("2"), http.pop(queue, ASKED).payloads());
+        Json other = http.pop(queue, "consumerGroup=other&subscriptionMode=all").json();
+        assertEquals(List.of("1", "2"), other.each("messages", "data"));
+        assertFalse(other.names().contains("conflation"));
+    }
+
+    @Test
+    void withoutANumberOfLanesTheBatchIsThatNumberUpToSixtyFour() {
+        String queue = fresh("lanes");
+        List<String> items = new ArrayList<>();
+        for (int lane = 0; lane < 70; lane++) {
+            items.add(Http.item(queue, "p" + lane, null, "1"));
+            items.add(Http.item(queue, "p" + lane, null, "2"));
+        }
+        http.pushItems(items);
+        assertEquals(3, http.pop(queue, ASKED + "&batch=3").json().size("messages"));
+        assertEquals(2, http.pop(queue, ASKED + "&partitions=2").json().size("messages"));
+        assertEquals(64, http.pop(queue, ASKED).json().size("messages"));
+        assertEquals(1, http.pop(queue, ASKED + "&partitions=500").json().size("messages"));
+    }
+
+    @Test
+    void aPinnedPopRegistersTheGroupForAllLanes() {
+        String queue = fresh("pinned");
+        http.push(queue, "a", "1", "2");
+        http.push(queue, "b", "3", "4");
+        Json json = http.get(pinned(queue, "a", ASKED)).json();
+        assertEquals(List.of("2"), json.each("messages", "data"));
+        assertTrue(json.bool("conflation"));
+        Json other = http.pop(queue, "consumerGroup=g").json();
+        assertEquals(List.of("4"), other.each("messages", "data"), "the rule is the group's");
+        assertTrue(other.bool("conflation"));
+    }
+
+    @Test
+    void aPinnedPopOfWhatDoesNotExistYetSaysWhatItWasAskedFor() {
+        String queue = fresh("absent");
+        Http.Reply reply = http.get(pinned(queue, "a", ASKED));
+        assertEquals(200, reply.status());
+        assertTrue(reply.json().bool("conflation"));
+        http.push(queue, "b", "1");
+        assertEquals(200, http.get(pinned(queue, "a", ASKED)).status());
+        assertTrue(http.pop(queue, PLAIN).json().bool("conflation"), "the queue was there");
+    }
+
+    @Test
+    void aPopByLabelsConflatesEveryQueueAndSaysSo() {
+        String namespace = fresh("ns").replace('.', '-');
+        String labels = "/api/v1/pop?namespace=" + namespace + "&" + ASKED;
+        assertTrue(http.get(labels).json().bool("conflation"), "nothing matches yet");
+        http.push(namespace + ".x", "a", "1", "2");
+        http.push(namespace + ".y", "a", "3", "4");
+        Json json = http.get(labels).json();
+        assertEquals(List.of("2", "4"), json.each("messages", "data").stream().sorted().toList());
+        assertTrue(json.bool("conflation"));
+    }
+
+    @Test
+    void aPolicyStoredWithAnyQueueOfALabelPopIsSaid() {
+        String namespace = fresh("mixed").replace('.', '-');
+        http.push(namespace + ".x", "a", "1", "2");
+        http.push(namespace + ".y", "a", "3", "4");
+        http.pop(namespace + ".x", PLAIN);
+        Json json = http.get("/api/v1/pop?namespace=" + namespace + "&" + ASKED).json();
+        assertEquals(List.of("4"), json.each("messages", "data"));
+        assertTrue(json.bool("conflation"));
+        assertTrue(json.bool("conflationConflict"), "one of the queues delivers everything");
+    }
+
+    @Test
+    void aParkedPollIsWokenAndOneThatRunsOutSaysWhatItIs() throws Exception {
+        String queue = fresh("parked");
+        Json ranOut = http.pop(queue, ASKED + "&wait=true&timeout=50").json();
+        assertTrue(ranOut.bool("conflation"));
+        CompletableFuture<Http.Reply> parked =
+                broker.http()
+                        .getLater(
+                                "/api/v1/pop/queue/" + queue + "?wait=true&timeout=30000&" + ASKED);
+        http.push(queue, "a", "1");
+        assertEquals(List.of("1"), parked.get().payloads());
+    }
+
+    @Test
+    void autoAckOfAConflatingGroupCommitsTheSpan() {
+        String queue = fresh("auto");
+        http.pop(queue, ASKED);
+        http.push(queue, "a", "1", "2", "3");
+        Json json = http.pop(queue, PLAIN + "&autoAck=true").json();
+        assertEquals(List.of("3"), json.each("messages", "data"));
+        assertTrue(json.bool("conflation"));
+        assertEquals(0, http.pop(queue, PLAIN).json().size("messages"));
+    }
+}
