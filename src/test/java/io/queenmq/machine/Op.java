@@ -1,0 +1,128 @@
+package io.queenmq.machine;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One operation, spelled out: what it names it names by word, so that it means something whatever
+ * came before it, and a failing list can be shortened. Deliveries are named by the number of the
+ * pop that made them; a delivery that never was makes an operation void.
+ */
+sealed interface Op {
+    /** A lane by name, or the one that a delivery came from although its name is another's now. */
+    record LaneRef(String queue, String partition, @Nullable Delivered delivered) {
+        @Override
+        public String toString() {
+            return delivered == null ? queue + "/" + partition : delivered.toString();
+        }
+    }
+
+    /** What one job of a pop took from one of its lanes. */
+    record Delivered(int pop, int job, int lane) {
+        @Override
+        public String toString() {
+            return "pop" + pop + "." + job + "." + lane;
+        }
+    }
+
+    enum Rule {
+        ALL,
+        NEW,
+        INSTANT
+    }
+
+    /** What a group is to begin with: null = what is stored; the age is that of the instant. */
+    record Start(Rule rule, int age) {}
+
+    /**
+     * Messages for one lane.
+     *
+     * @param flush number of the lane-batch, which settles a lost answer
+     * @param vouchedFrom first offset certainly without its ids; above {@code vouchedTo} = none
+     */
+    record Batch(
+            String queue,
+            String partition,
+            long flush,
+            List<String> ids,
+            long vouchedFrom,
+            long vouchedTo) {}
+
+    record Push(int id, boolean waiting, List<Batch> batches) implements Op {}
+
+    /** A push whose answer was lost is repeated; it may be stored above that offset. */
+    record Settle(int id, Batch batch, long above) implements Op {}
+
+    enum Claim {
+        LEASED,
+        FIRST,
+        AUTO,
+        FIRST_AUTO;
+
+        boolean places() {
+            return this == FIRST || this == FIRST_AUTO;
+        }
+
+        boolean leases() {
+            return this == LEASED || this == FIRST;
+        }
+    }
+
+    /** One pop of a claim; its lanes are all of one queue. */
+    record Job(
+            String queue,
+            String group,
+            int budget,
+            int laneLimit,
+            int leaseUnits,
+            boolean several,
+            List<String> partitions) {}
+
+    record Pop(int id, Claim claim, @Nullable Start start, List<Job> jobs) implements Op {}
+
+    record Register(int id, String queue, String group, @Nullable Start start, boolean create)
+            implements Op {}
+
+    /** Whole batches by their leases; the end is what the client believes it got. */
+    record AckBatches(int id, List<Delivered> batches, List<Integer> shifts) implements Op {}
+
+    enum Status {
+        COMPLETED(0),
+        FAILED(1),
+        RETRY(2),
+        DLQ(3);
+
+        /** As the procedures have it. */
+        final int code;
+
+        Status(int code) {
+            this.code = code;
+        }
+    }
+
+    record Item(int unit, String transactionId, Status status, @Nullable String error) {}
+
+    /** Lease null = none is given; one of a pop that never was is a stranger's. */
+    record Unit(LaneRef lane, String group, @Nullable Delivered lease) {}
+
+    record Ack(int id, boolean waiting, List<Unit> units, List<Item> items) implements Op {}
+
+    record Extend(int id, Delivered lease, int units) implements Op {}
+
+    record Release(int id, int pop, int job) implements Op {}
+
+    /** Options to change, by their column. */
+    record Configure(int id, String queue, List<Option> options) implements Op {}
+
+    record Option(String name, String value) {}
+
+    record DeleteQueue(int id, String queue) implements Op {}
+
+    /** Retention takes the oldest segments of a lane. */
+    record Expire(int id, String queue, String partition, int segments) implements Op {}
+
+    /** So many units of time go by. */
+    record Pass(int id, int units) implements Op {}
+
+    int id();
+}
