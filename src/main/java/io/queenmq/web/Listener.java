@@ -2,6 +2,7 @@ package io.queenmq.web;
 
 import io.helidon.http.DirectHandler;
 import io.helidon.http.HeaderValues;
+import io.helidon.http.ServerResponseHeaders;
 import io.helidon.http.Status;
 import io.helidon.metrics.api.Counter;
 import io.helidon.webserver.CloseConnectionException;
@@ -211,25 +212,29 @@ public final class Listener {
     private static DirectHandlers protocolErrors() {
         DirectHandlers.Builder handlers = DirectHandlers.builder();
         for (DirectHandler.EventType type : DirectHandler.EventType.values()) {
-            handlers.addHandler(
-                    type,
-                    (request, event, status, headers, message) ->
-                            DirectHandler.TransportResponse.builder()
-                                    .status(status)
-                                    .headers(headers)
-                                    .header(HeaderValues.CONTENT_TYPE_JSON)
-                                    .entity(protocolError(event, status, message))
-                                    .build());
+            handlers.addHandler(type, Listener::protocolError);
         }
         return handlers.build();
     }
 
-    private static byte[] protocolError(
-            DirectHandler.EventType event, Status status, @Nullable String message) {
-        // What an unexpected exception says is for the log, and protocol errors often say nothing.
+    // The server takes some bytes that are no HTTP for a bug of its own, which it would log with a
+    // stack trace each time. Where there is no request yet, nothing of ours has run.
+    private static DirectHandler.TransportResponse protocolError(
+            DirectHandler.TransportRequest request,
+            DirectHandler.EventType event,
+            Status status,
+            ServerResponseHeaders headers,
+            @Nullable String message) {
         boolean ours = event == DirectHandler.EventType.INTERNAL_ERROR;
+        Status answered = ours && request.path().isEmpty() ? Status.BAD_REQUEST_400 : status;
+        // What an unexpected exception says is for the log, and protocol errors often say nothing.
         String error =
-                ours || message == null || message.isEmpty() ? status.reasonPhrase() : message;
-        return Refusals.body(error).toString().getBytes(StandardCharsets.UTF_8);
+                ours || message == null || message.isEmpty() ? answered.reasonPhrase() : message;
+        return DirectHandler.TransportResponse.builder()
+                .status(answered)
+                .headers(headers)
+                .header(HeaderValues.CONTENT_TYPE_JSON)
+                .entity(Refusals.body(error).toString().getBytes(StandardCharsets.UTF_8))
+                .build();
     }
 }
