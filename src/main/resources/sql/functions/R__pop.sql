@@ -9,10 +9,12 @@
 -- Locks      cursors, skip locked: only those with messages to take and no live lease; leases: new
 --            rows
 -- Returns    one row per candidate, candidates in any order; for those served one row per segment,
---            offsets ascending
+--            offsets ascending; of one that is empty because a window holds it, batch_end is the
+--            offset whose arrival ends the window
 -- Cost       3 statements whatever the number of candidates, primary keys only; segments are read
 --            only for as many lanes as the budget is likely to reach; start_committed for lanes of
---            groups that conflate where messages are delayed
+--            groups that conflate where messages are delayed, first_created_at for lanes that a
+--            window holds
 create or replace function queen_store.claim(
     p_lease_ids uuid[], p_budgets integer[], p_lane_limits integer[], p_lease_seconds integer[],
     p_several boolean[], p_max_bytes integer, p_jobs integer[], p_partition_ids bigint[],
@@ -33,6 +35,8 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
+    -- As many messages end the window of a lane before its time.
+    v_window_batch constant integer := 100;
     v_now timestamptz := clock_timestamp();
     v_ordinals integer[];
     v_jobs integer[];
@@ -78,6 +82,12 @@ begin
                    case when q.lease_seconds is null or q.deleted_at is not null
                           or g.queue_id is distinct from p.queue_id then 'unknown_partition'
                         when g.generation <> c.generation then 'no_cursor' end as refusal,
+                   case when q.window_buffer_seconds > 0
+                         and p.last_offset - greatest(c.committed + 1, p.log_start) + 1
+                             between 1 and v_window_batch - 1
+                        then queen_store.first_created_at(
+                                 i.partition_id, c.epoch, greatest(c.committed + 1, p.log_start))
+                             + make_interval(secs => q.window_buffer_seconds) end as held_until,
                    p_lease_ids[i.job] as lease_id,
                    coalesce(g.conflation, false) as conflates,
                    greatest(p_budgets[i.job], 1) as budget,
@@ -96,7 +106,8 @@ begin
                 where p.id = i.partition_id
                 limit 1) p on true
             left join lateral (
-                select q.deleted_at, q.lease_seconds, q.delayed_processing_seconds
+                select q.deleted_at, q.lease_seconds, q.delayed_processing_seconds,
+                       q.window_buffer_seconds
                 from queen_store.queues q
                 where q.id = p.queue_id
                 limit 1) q on true
@@ -115,6 +126,7 @@ begin
             from (
                 select l.*,
                        case when l.refusal is null and l.delay is null
+                             and (l.held_until is null or l.held_until <= v_now)
                             then least(greatest(l.last_offset - l.wanted + 1, 0), l.reach)::integer
                             else 0 end as sure
                 from lane l) l
@@ -126,13 +138,18 @@ begin
             select l.*,
                    l.refusal is null and l.committed < l.last_offset
                    and l.sure_messages < l.budget
-                   and (l.lane_limit = 0 or l.sure_lanes < l.lane_limit) as readable
+                   and (l.lane_limit = 0 or l.sure_lanes < l.lane_limit) as readable,
+                   case when not l.conflates then l.wanted
+                        when l.delay is null then l.last_offset
+                        else greatest(l.wanted, queen_store.start_committed(
+                            l.partition_id, l.log_start, l.last_offset, l.last_write_at, 'instant',
+                            v_now - l.delay + interval '1 microsecond')) end as aim
             from counted l
             offset 0
         ),
         -- The segment that covers the first wanted offset, else the first behind the hole. What
         -- must be read from there on is bounded by the budget: a segment holds a message at least.
-        -- Under conflation it is the newest one visible, and nothing of it but its last message.
+        -- Under conflation the aim is the newest message visible, and that segment's last it is.
         -- v_epoch says the same as l.epoch, but before the scans of older epochs are even set up.
         slice as (
             select l.*, s.epoch as segment_epoch, s.base_offset, s.created_at, s.keys, s.frames,
@@ -141,34 +158,19 @@ begin
                    case when l.conflates then 1
                         else s.end_offset - greatest(l.wanted, s.base_offset) + 1
                         end::integer as available,
-                   s.created_at + l.delay as visible_at,
+                   greatest(s.created_at + l.delay, l.held_until) as visible_at,
                    s.base_offset is null or s.base_offset = f.base_offset as is_first,
-                   case when s.base_offset is null then false
-                        when l.delay is null then true
-                        else s.created_at + l.delay <= v_now end as visible
+                   s.base_offset is not null
+                   and (l.delay is null or s.created_at + l.delay <= v_now)
+                   and (l.held_until is null or l.held_until <= v_now) as visible
             from aimed l
             left join lateral (
                 select coalesce(
-                    case when l.conflates then (
-                        select h.base_offset
-                        from (select s.base_offset, s.end_offset, s.frames is null as is_gone
-                              from queen_store.segments s
-                              where s.partition_id = l.partition_id and s.epoch >= l.epoch
-                                and s.epoch >= v_epoch
-                                and s.base_offset <= case
-                                    when l.delay is null then l.last_offset
-                                    else queen_store.start_committed(
-                                        l.partition_id, l.log_start, l.last_offset,
-                                        l.last_write_at, 'instant',
-                                        v_now - l.delay + interval '1 microsecond') end
-                              order by s.base_offset desc
-                              limit 1) h
-                        where h.end_offset >= l.wanted and not h.is_gone) end,
                     (select h.base_offset
                      from (select s.base_offset, s.end_offset, s.frames is null as is_gone
                            from queen_store.segments s
                            where s.partition_id = l.partition_id and s.epoch >= l.epoch
-                             and s.epoch >= v_epoch and s.base_offset <= l.wanted
+                             and s.epoch >= v_epoch and s.base_offset <= l.aim
                            order by s.base_offset desc
                            limit 1) h
                      where h.end_offset >= l.wanted and not h.is_gone),
@@ -280,7 +282,8 @@ begin
                case when o.take > 0 then o.expires_at end,
                o.lane_visible_at,
                case when o.take > 0 then o.next_attempt end,
-               case when o.take > 0 then o.lane_end end,
+               case when o.take > 0 then o.lane_end
+                    when o.held_until > v_now then o.wanted + v_window_batch - 1 end,
                o.last_offset,
                case when o.take > 0 then o.base_offset end,
                case when o.take > 0 then o.first_index end,
@@ -339,13 +342,50 @@ comment on function queen_store.claim(
     uuid[], integer[], integer[], integer[], boolean[], integer, integer[], bigint[], integer[]) is
     'Takes messages for several pops from candidate lanes; the body of claim_leased, claim_first and claim_auto. Locks: cursors, skip locked: only those with messages to take and no live lease; leases: new rows.';
 
+-- queen_store.first_created_at: when the first retained message from an offset on was stored, for
+-- lanes whose window opens with it.
+-- Called by  claim
+-- Locks      none
+-- Returns    null = nothing is retained from there on
+-- Cost       1 statement of 1 index probe, 2 behind a hole
+create or replace function queen_store.first_created_at(
+    p_partition_id bigint, p_epoch integer, p_from bigint)
+returns timestamptz
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+    return coalesce(
+        (select h.created_at
+         from (select s.end_offset, s.created_at, s.frames is null as is_gone
+               from queen_store.segments s
+               where s.partition_id = p_partition_id and s.epoch >= p_epoch
+                 and s.base_offset <= p_from
+               order by s.base_offset desc
+               limit 1) h
+         where h.end_offset >= p_from and not h.is_gone),
+        (select s.created_at
+         from queen_store.segments s
+         where s.partition_id = p_partition_id and s.epoch >= p_epoch and s.base_offset > p_from
+           and s.frames is not null
+         order by s.base_offset
+         limit 1));
+end
+$$;
+comment on function queen_store.first_created_at(bigint, integer, bigint) is
+    'When the first retained message of a lane from an offset on was stored. Locks: none.';
+
 -- queen_store.claim_leased: the claim of pops with a lease, for lanes where the group has a cursor.
 -- Its commit is not flushed: a lease lost in a crash of the server only redelivers. The setting
 -- holds for the whole transaction, so nothing but the broker, in autocommit, may call this.
 -- Called by  PopProcedures
 -- Locks      cursors, skip locked; leases: new rows
 -- Returns    per candidate leased, empty, held, busy, no_cursor, unknown_partition or spare (budget
---            or lane limit used up); empty with visible_at = hidden by delayedProcessing until then
+--            or lane limit used up); empty with visible_at = hidden by delayedProcessing or held by
+--            windowBuffer until then
 -- Cost       claim
 create or replace function queen_store.claim_leased(
     p_lease_ids uuid[], p_budgets integer[], p_lane_limits integer[], p_lease_seconds integer[],

@@ -30,7 +30,10 @@ final class Claim implements Work<Claim> {
         SPARE
     }
 
-    /** The answer for one candidate. */
+    /**
+     * The answer for one candidate. Of one that is empty {@code batchEnd} may be the offset that
+     * ends its window before its time; 0 = none does.
+     */
     static final class Outcome {
         final Verdict verdict;
         final @Nullable UUID leaseId;

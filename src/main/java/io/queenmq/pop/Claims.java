@@ -240,7 +240,8 @@ final class Claims {
                 if (outcome.visibleAt == null) {
                     home.empty(lane, outcome.lastOffset);
                 } else {
-                    home.deferred(lane, outcome.lastOffset, outcome.visibleAt);
+                    long fullAt = outcome.batchEnd > 0 ? outcome.batchEnd : Long.MAX_VALUE;
+                    home.deferred(lane, outcome.lastOffset, outcome.visibleAt, fullAt);
                 }
             }
             case BUSY -> home.busy(lane);

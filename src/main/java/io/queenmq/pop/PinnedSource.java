@@ -163,7 +163,7 @@ final class PinnedSource implements Source, Findings {
     }
 
     @Override
-    public void deferred(long number, long lastOffset, Instant visibleAt) {
+    public void deferred(long number, long lastOffset, Instant visibleAt, long fullAt) {
         revisit(ready.millisUntil(visibleAt, ready.config().deferredRevisit()));
     }
 

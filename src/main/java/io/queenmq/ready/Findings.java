@@ -20,7 +20,7 @@ public interface Findings {
                 public void held(long lane, long lastOffset, Instant expiresAt) {}
 
                 @Override
-                public void deferred(long lane, long lastOffset, Instant visibleAt) {}
+                public void deferred(long lane, long lastOffset, Instant visibleAt, long fullAt) {}
 
                 @Override
                 public void busy(long lane) {}
@@ -44,8 +44,11 @@ public interface Findings {
     /** Under a lease of somebody else until {@code expiresAt}. */
     void held(long lane, long lastOffset, Instant expiresAt);
 
-    /** The next message is hidden until {@code visibleAt}. */
-    void deferred(long lane, long lastOffset, Instant visibleAt);
+    /**
+     * The next message is hidden until {@code visibleAt}, or until a message at offset {@code
+     * fullAt} has come; {@link Long#MAX_VALUE} = none ends it before its time.
+     */
+    void deferred(long lane, long lastOffset, Instant visibleAt, long fullAt);
 
     /** The row was locked, or nothing is known. */
     void busy(long lane);

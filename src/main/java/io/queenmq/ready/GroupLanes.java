@@ -1,8 +1,10 @@
 package io.queenmq.ready;
 
 import java.time.Instant;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -28,6 +30,10 @@ public final class GroupLanes implements Findings {
 
     private final LaneTable table = new LaneTable();
     private final LinkedHashSet<Poll> parked = new LinkedHashSet<>();
+
+    /** Waiting lanes that are ready at once when a message at that offset has come. */
+    private final Map<Long, Long> filling = new HashMap<>();
+
     private int woken;
     private boolean dropped;
     private boolean armed;
@@ -68,6 +74,7 @@ public final class GroupLanes implements Findings {
             long[] lanes = new long[Math.min(max, free)];
             for (int i = 0; i < lanes.length; i++) {
                 lanes[i] = table.take();
+                filling.remove(lanes[i]);
             }
             signal();
             return lanes;
@@ -143,8 +150,17 @@ public final class GroupLanes implements Findings {
     }
 
     @Override
-    public void deferred(long lane, long lastOffset, Instant visibleAt) {
-        revisit(lane, lastOffset, owner.millisUntil(visibleAt, owner.config.deferredRevisit()));
+    public void deferred(long lane, long lastOffset, Instant visibleAt, long fullAt) {
+        int afterMillis = owner.millisUntil(visibleAt, owner.config.deferredRevisit());
+        change(
+                () -> {
+                    table.revisit(lane, lastOffset, nowMillis() + afterMillis);
+                    if (table.known(lane) >= fullAt) {
+                        table.freed(lane);
+                    } else if (fullAt != Long.MAX_VALUE) {
+                        filling.put(lane, fullAt);
+                    }
+                });
     }
 
     /**
@@ -168,7 +184,15 @@ public final class GroupLanes implements Findings {
     }
 
     void written(long lane, long offset) {
-        change(() -> table.written(lane, offset));
+        change(
+                () -> {
+                    table.written(lane, offset);
+                    if (!filling.isEmpty()
+                            && offset >= filling.getOrDefault(lane, Long.MAX_VALUE)) {
+                        filling.remove(lane);
+                        table.freed(lane);
+                    }
+                });
     }
 
     void freed(long lane, long committed, long lastOffset) {

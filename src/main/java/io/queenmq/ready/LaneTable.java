@@ -74,6 +74,12 @@ final class LaneTable {
         return due[heap[0]];
     }
 
+    /** Highest offset announced of a lane; -1 = none, or the lane has no work. */
+    long known(long lane) {
+        int slot = find(lane);
+        return slot == NONE ? -1 : known[slot];
+    }
+
     /** What the arrays take. */
     long bytes() {
         return 25L * number.length + 4L * heap.length + 4L * buckets.length;

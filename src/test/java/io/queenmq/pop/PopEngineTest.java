@@ -251,6 +251,51 @@ class PopEngineTest {
         assertEquals(List.of("1"), payloads(waiter.get(30, TimeUnit.SECONDS)));
     }
 
+    private static void configure(String queue, String options) {
+        engine.rows(
+                "select 1 from queen_store.configure_queue(?::uuid, ?, false, ?::jsonb)",
+                "00000000-0000-0000-0000-000000000001",
+                queue,
+                options);
+    }
+
+    @Test
+    void aWindowWakesItsPollWhenItsTimeIsOver() throws Exception {
+        configure("window", "{\"window_buffer_seconds\": 1}");
+        CompletableFuture<PopResult> waiter =
+                park(waiting(queueMode("window"), Duration.ofSeconds(60)));
+        engine.push("window", "a", "1");
+        engine.push("window", "a", "2");
+        assertEquals(List.of("1", "2"), payloads(waiter.get(30, TimeUnit.SECONDS)));
+    }
+
+    @Test
+    void aWindowWakesItsPollOnceAHundredMessagesAreThere() throws Exception {
+        configure("full", "{\"window_buffer_seconds\": 3600}");
+        CompletableFuture<PopResult> waiter =
+                park(waiting(queueMode("full"), Duration.ofSeconds(60)));
+        engine.push("full", "a", "0");
+        assertEquals(PopResult.EMPTY, engine.pop(queueMode("full")));
+        String[] others = new String[99];
+        for (int i = 0; i < others.length; i++) {
+            others[i] = "" + (i + 1);
+        }
+        engine.push("full", "a", others);
+        assertEquals(100, messages(waiter.get(30, TimeUnit.SECONDS)).size());
+    }
+
+    @Test
+    void aWindowWakesAPollOfItsLaneAlone() throws Exception {
+        configure("window-pinned", "{\"window_buffer_seconds\": 1}");
+        CompletableFuture<PopResult> waiter =
+                park(
+                        waiting(
+                                request(new PopScope.Partition("window-pinned", "a"), "g"),
+                                Duration.ofSeconds(60)));
+        engine.push("window-pinned", "a", "1");
+        assertEquals(List.of("1"), payloads(waiter.get(30, TimeUnit.SECONDS)));
+    }
+
     @Test
     void aParkedPollGoesOnWhenItsQueueIsDeletedAndMadeAgain() throws Exception {
         engine.push("phoenix", "a", "1");

@@ -68,6 +68,28 @@ class ReadyTest {
     }
 
     @Test
+    void aLaneThatWaitsForItsWindowIsReadyWhenTheMessageHasComeThatFillsIt() {
+        GroupLanes lanes = ready.lanes(QUEUE, GROUP);
+        write(42, 0);
+        lanes.take(false, 1);
+        lanes.deferred(42, 0, Instant.now().plusSeconds(3600), 99);
+        write(42, 98);
+        assertEquals(0, lanes.take(false, 1).length);
+        write(42, 99);
+        assertArrayEquals(new long[] {42}, lanes.take(false, 1));
+    }
+
+    @Test
+    void aWindowThatFilledWhileItsClaimWasUnderWayIsNotWaitedFor() {
+        GroupLanes lanes = ready.lanes(QUEUE, GROUP);
+        write(42, 0);
+        lanes.take(false, 1);
+        write(42, 99);
+        lanes.deferred(42, 0, Instant.now().plusSeconds(3600), 99);
+        assertArrayEquals(new long[] {42}, lanes.take(false, 1));
+    }
+
+    @Test
     void writesReachEveryGroupInUseAndNoOther() {
         GroupLanes first = ready.lanes(QUEUE, 1);
         GroupLanes second = ready.lanes(QUEUE, 2);
