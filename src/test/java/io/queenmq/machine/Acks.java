@@ -159,7 +159,9 @@ final class Acks {
                 cursor.hasBatch()
                         ? cursor.batchEnd
                         : Math.min(lane.last(), cursor.committed + SEARCH_MESSAGES);
-        for (long offset = cursor.committed + 1; offset <= to; offset++) {
+        // Of a conflated batch only the last message was delivered.
+        long from = cursor.hasBatch() && cursor.conflated ? to : cursor.committed + 1;
+        for (long offset = from; offset <= to; offset++) {
             Message message = lane.at(offset);
             if (message.id().equals(id)
                     && (cursor.hasBatch()

@@ -72,7 +72,8 @@ final class Generator {
             return configure(id);
         }
         if (dice < 915) {
-            return new Op.Register(id, queue(), group(), start(), random.nextInt(3) == 0);
+            return new Op.Register(
+                    id, queue(), group(), start(), random.nextInt(3) == 0, random.nextInt(3) == 0);
         }
         if (dice < 965) {
             return new Op.Pass(id, 1 + random.nextInt(3));

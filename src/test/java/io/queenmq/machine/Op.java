@@ -80,7 +80,14 @@ sealed interface Op {
 
     record Pop(int id, Claim claim, @Nullable Start start, List<Job> jobs) implements Op {}
 
-    record Register(int id, String queue, String group, @Nullable Start start, boolean create)
+    /** First contact: where the group begins and whether it conflates is stored once. */
+    record Register(
+            int id,
+            String queue,
+            String group,
+            @Nullable Start start,
+            boolean create,
+            boolean conflates)
             implements Op {}
 
     /** Whole batches by their leases; the end is what the client believes it got. */

@@ -38,6 +38,7 @@ final class Pops {
         if (start != null && !group.registered) {
             group.registered = true;
             group.startAt = instant(start);
+            group.conflates = register.conflates();
         }
         return List.of("ready registered=" + group.registered);
     }
@@ -227,8 +228,14 @@ final class Pops {
         if (take == 0) {
             return null;
         }
-        long from = Math.max(cursor.committed + 1, lane.logStart);
-        Taken taken = new Taken(lane, group, from, from + take - 1);
+        long first = Math.max(cursor.committed + 1, lane.logStart);
+        long newest = first + visible(lane, cursor) - 1;
+        Taken taken =
+                group.conflates
+                        ? new Taken(lane, group, newest, newest)
+                        : new Taken(lane, group, first, first + take - 1);
+        long from = group.conflates ? cursor.committed + 1 : first;
+        cursor.conflated = group.conflates;
         state.deliveries.put(delivered, taken);
         if (pop.claim().leases()) {
             cursor.attempts =

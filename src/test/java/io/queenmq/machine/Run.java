@@ -84,7 +84,7 @@ final class Run {
         return difference;
     }
 
-    private static boolean isAllowed(List<String> expected, List<String> actual) {
+    static boolean isAllowed(List<String> expected, List<String> actual) {
         if (expected.size() != actual.size()) {
             return false;
         }

@@ -37,13 +37,31 @@ final class SqlMachine implements Machine {
 
     private final Connection connection;
     private final LogFixture log;
-    private final UUID tenant = UUID.randomUUID();
+    private final UUID tenant;
     private final Map<Delivered, Held> deliveries = new LinkedHashMap<>();
     private final Map<UUID, String> leaseNames = new HashMap<>();
     private final SqlPushes pushes;
     private final SqlState state;
 
     SqlMachine(Connection connection) {
+        this(connection, UUID.randomUUID());
+    }
+
+    /** Another connection for the same tenant, that knows of the same deliveries. */
+    SqlMachine(Connection connection, SqlMachine other) {
+        this(connection, other.tenant);
+        deliveries.putAll(other.deliveries);
+        leaseNames.putAll(other.leaseNames);
+    }
+
+    /** Tells another connection what this one was given. */
+    void deliveriesInto(SqlMachine other) {
+        other.deliveries.putAll(deliveries);
+        other.leaseNames.putAll(leaseNames);
+    }
+
+    private SqlMachine(Connection connection, UUID tenant) {
+        this.tenant = tenant;
         this.connection = connection;
         this.log = new LogFixture(connection);
         this.pushes = new SqlPushes(log, tenant);
@@ -100,7 +118,11 @@ final class SqlMachine implements Machine {
     private List<String> register(Op.Register register) throws SQLException {
         @Nullable Object[] row =
                 registration(
-                        register.queue(), register.group(), register.start(), register.create());
+                        register.queue(),
+                        register.group(),
+                        register.start(),
+                        register.create(),
+                        register.conflates());
         return List.of(
                 text(row[0]).equals("ready")
                         ? "ready registered=" + (row[2] != null)
@@ -109,17 +131,19 @@ final class SqlMachine implements Machine {
 
     /** Verdict, number of the group and its rule. */
     private @Nullable Object[] registration(
-            String queue, String group, @Nullable Start start, boolean create) throws SQLException {
+            String queue, String group, @Nullable Start start, boolean create, boolean conflates)
+            throws SQLException {
         Instant instant = instant(start);
         return log.rows(
                         "select verdict, group_id, start_rule from queen_store.register_group(?, ?,"
-                                + " ?, ?, ?::text::timestamptz, ?)",
+                                + " ?, ?, ?::text::timestamptz, ?, ?)",
                         tenant,
                         queue,
                         group,
                         rule(start),
                         instant == null ? null : instant.toString(),
-                        create)
+                        create,
+                        conflates)
                 .getFirst();
     }
 
@@ -145,7 +169,7 @@ final class SqlMachine implements Machine {
         List<Integer> open = new ArrayList<>();
         for (int j = 0; j < pop.jobs().size(); j++) {
             Job job = pop.jobs().get(j);
-            Integer group = (Integer) registration(job.queue(), job.group(), null, false)[1];
+            Integer group = (Integer) registration(job.queue(), job.group(), null, false, false)[1];
             if (group == null) {
                 lines.add("no queue");
                 continue;

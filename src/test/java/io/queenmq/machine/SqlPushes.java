@@ -38,19 +38,25 @@ final class SqlPushes {
     /** One call; what is left of batches with duplicates is added to {@code again}. */
     List<String> append(List<Batch> batches, @Nullable Long above, boolean wait, List<Batch> again)
             throws SQLException {
-        Long[] lanes = new Long[batches.size()];
+        List<Long> found = new ArrayList<>();
         String[] queues = batches.stream().map(Batch::queue).toArray(String[]::new);
         String[] partitions = batches.stream().map(Batch::partition).toArray(String[]::new);
-        UUID[] tenants = new UUID[lanes.length];
+        UUID[] tenants = new UUID[queues.length];
         Arrays.fill(tenants, tenant);
         for (@Nullable Object[] row :
                 log.rows(
-                        "select ordinal, partition_id from queen_store.ensure_lanes(?, ?, ?)",
+                        "select ordinal, partition_id from queen_store.ensure_lanes(?, ?, ?) order by 1",
                         tenants,
                         queues,
                         partitions)) {
-            lanes[number(row[0]) - 1] = Long.valueOf(text(row[1]));
+            if (row[1] instanceof Long lane) {
+                found.add(lane);
+            }
         }
+        if (found.size() < batches.size()) {
+            return new ArrayList<>(List.of("busy name"));
+        }
+        Long[] lanes = found.toArray(Long[]::new);
         List<Integer> segmentLanes = new ArrayList<>();
         List<Integer> counts = new ArrayList<>();
         List<byte[]> keys = new ArrayList<>();

@@ -102,6 +102,9 @@ final class State {
         @Nullable Moment seekAt;
         boolean consumed;
 
+        /** Of a lane only the newest message is delivered; it stands for those before it. */
+        boolean conflates;
+
         Group(String name) {
             this.name = name;
             // Pops without a group ignore every subscription: all that is kept is theirs.
@@ -128,6 +131,7 @@ final class State {
         int retries;
         long attemptOffset = -1;
         int attempts;
+        boolean conflated;
 
         Cursor(int generation, long committed) {
             this.generation = generation;
