@@ -25,3 +25,5 @@ bench: ## the load test; options: make bench ARGS="--help"
 
 docs: ## writes the pages that are generated
 	./queen config > docs/configuration.md
+	-mvn -B -q test -Dtest=ContractTableTest
+	cp target/contract.md docs/contract.md

@@ -61,6 +61,12 @@ public record BrokerConfig(
                 embedded, database, other, http, queue, push, dedup, group, ready, pop, ack);
     }
 
+    /** The same with other bounds for pushes. */
+    public BrokerConfig with(PushConfig other) {
+        return new BrokerConfig(
+                embedded, database, web, http, queue, other, dedup, group, ready, pop, ack);
+    }
+
     /**
      * What the environment says.
      *

@@ -102,8 +102,12 @@ final class Body {
     }
 
     private QueenException tooLarge() {
-        return new QueenException(
-                Failure.BODY_TOO_LARGE, "request body exceeds " + config.bodyBytesMax() + " bytes");
+        return new QueenException(Failure.BODY_TOO_LARGE, tooLarge(config));
+    }
+
+    /** The sentence that names the limit. */
+    static String tooLarge(WebConfig config) {
+        return "request body exceeds " + config.bodyBytesMax() + " bytes";
     }
 
     private QueenException unreadable(Exception cause) {

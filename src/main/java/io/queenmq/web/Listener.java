@@ -209,17 +209,17 @@ public final class Listener {
         LOG.log(System.Logger.Level.ERROR, "A request met a bug", cause);
     }
 
-    private static DirectHandlers protocolErrors() {
+    private DirectHandlers protocolErrors() {
         DirectHandlers.Builder handlers = DirectHandlers.builder();
         for (DirectHandler.EventType type : DirectHandler.EventType.values()) {
-            handlers.addHandler(type, Listener::protocolError);
+            handlers.addHandler(type, this::protocolError);
         }
         return handlers.build();
     }
 
     // The server takes some bytes that are no HTTP for a bug of its own, which it would log with a
     // stack trace each time. Where there is no request yet, nothing of ours has run.
-    private static DirectHandler.TransportResponse protocolError(
+    private DirectHandler.TransportResponse protocolError(
             DirectHandler.TransportRequest request,
             DirectHandler.EventType event,
             Status status,
@@ -230,6 +230,9 @@ public final class Listener {
         // What an unexpected exception says is for the log, and protocol errors often say nothing.
         String error =
                 ours || message == null || message.isEmpty() ? answered.reasonPhrase() : message;
+        if (answered.code() == Failure.BODY_TOO_LARGE.status()) {
+            error = Body.tooLarge(config);
+        }
         return DirectHandler.TransportResponse.builder()
                 .status(answered)
                 .headers(headers)

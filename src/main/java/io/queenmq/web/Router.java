@@ -4,6 +4,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  * {@code a/b}. Immutable.
  */
 public final class Router {
+    private static final Pattern SCHEME_AND_HOST = Pattern.compile("(?i)https?://[^/]+/");
+
     private final Node root;
 
     private Router(Node root) {
@@ -28,12 +32,12 @@ public final class Router {
 
     /** The handler of this method and raw path; null if there is none. */
     @Nullable Match find(String method, String rawPath) {
-        if (!rawPath.startsWith("/")) {
+        int from = pathBegins(rawPath);
+        if (from < 0) {
             return null;
         }
         Node node = root;
         List<String> values = new ArrayList<>(2);
-        int from = 1;
         while (true) {
             int slash = rawPath.indexOf('/', from);
             String segment = slash < 0 ? rawPath.substring(from) : rawPath.substring(from, slash);
@@ -64,6 +68,15 @@ public final class Router {
             segments.put(leaf.names.get(i), values.get(i));
         }
         return new Match(leaf.handler, segments);
+    }
+
+    /** Where the first segment begins: behind scheme and host, if a proxy sends them; or -1. */
+    private static int pathBegins(String target) {
+        if (target.startsWith("/")) {
+            return 1;
+        }
+        Matcher host = SCHEME_AND_HOST.matcher(target);
+        return host.lookingAt() ? host.end() : -1;
     }
 
     private static final class Node {

@@ -23,6 +23,7 @@ import io.queenmq.pop.PopResult;
 import io.queenmq.runtime.Clock;
 import io.queenmq.testkit.ConsumeEngine;
 import io.queenmq.testkit.ConsumeEngine.Message;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.time.Duration;
@@ -72,6 +73,7 @@ class AckEngineTest {
     }
 
     @Test
+    @Contract({"ack-rule-5", "limit-3"})
     void singleAcksOfABatchKeepTheLeaseUntilTheLast() {
         engine.push("parts", "a", "1", "2", "3");
         PopResult result = engine.pop(queueMode("parts"));
@@ -84,6 +86,7 @@ class AckEngineTest {
     }
 
     @Test
+    @Contract({"option-4", "retry-6"})
     void aFailedMessageComesAgainAtOnceWithThoseBehindIt() throws Exception {
         engine.push("failing", "a", "1", "2", "3");
         PopRequest request = queueMode("failing");
@@ -106,6 +109,7 @@ class AckEngineTest {
     }
 
     @Test
+    @Contract("retry-7")
     void aPoisonMessageCostsOnlyItself() {
         List<String> pushed = new ArrayList<>();
         for (int i = 1; i <= 10; i++) {
@@ -140,6 +144,7 @@ class AckEngineTest {
     }
 
     @Test
+    @Contract("ack-rule-1")
     void onlyTheCurrentHolderCounts() {
         engine.push("holder", "a", "1");
         PopRequest request = leased(queueMode("holder"), 1);
@@ -160,6 +165,7 @@ class AckEngineTest {
 
     /** Either the ack succeeds and nothing comes again, or it is refused and the message does. */
     @Test
+    @Contract("ack-rule-1")
     void anAckThatRacesTheExpiryIsEitherCountedOrRefused() throws Exception {
         int rounds = 60;
         for (int i = 0; i < rounds; i++) {
@@ -268,6 +274,7 @@ class AckEngineTest {
     }
 
     @Test
+    @Contract("model-6")
     void oneGroupsFailureDoesNotTouchTheOthers() {
         engine.push("mixed", "a", "a1");
         engine.push("mixed", "b", "b1");
@@ -312,6 +319,7 @@ class AckEngineTest {
     }
 
     @Test
+    @Contract("limit-2")
     void anAckIsAnsweredThoughItsCursorStaysLocked() throws Exception {
         engine.push("stuck", "a", "1");
         PopResult stuck = engine.pop(queueMode("stuck"));

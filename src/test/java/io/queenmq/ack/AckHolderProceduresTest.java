@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import io.queenmq.testkit.Await;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.LogFixture.Acked;
 import io.queenmq.testkit.LogFixture.Item;
@@ -23,6 +24,7 @@ import org.junit.jupiter.api.Test;
 /** Whose ack counts: leases, owners, locks, races. */
 class AckHolderProceduresTest extends AckScene {
     @Test
+    @Contract("ack-rule-1")
     void anExpiredLeaseIsInvalidEvenIfNobodyTookTheLane() throws SQLException {
         UUID lease = lease();
         log.expire(lane, group);
@@ -36,6 +38,7 @@ class AckHolderProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("ack-rule-12")
     void anAckWithTheLeaseAcknowledgedLastRepeatsItselfWithoutEffect() throws SQLException {
         UUID lease = lease();
         log.ack(lane, "g", lease, completed("m11"), dlq("m12", "bad"));
@@ -51,6 +54,7 @@ class AckHolderProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("ack-rule-1")
     void aLateHolderChangesNothing() throws SQLException {
         log.run("update queen_store.queues set retry_limit = 0 where id = ?", queue);
         UUID late = lease();
@@ -66,6 +70,7 @@ class AckHolderProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("ack-error-7")
     void theLaneMustBeTheTenantsOwn() throws SQLException {
         Unit foreign = new Unit(UUID.randomUUID(), lane, "g", lease());
         assertEquals(
@@ -76,6 +81,7 @@ class AckHolderProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("ack-error-4")
     void aGroupThatNeverPoppedTheLaneIsNotFound() throws SQLException {
         assertEquals(
                 List.of("consumer_not_found"),
@@ -96,6 +102,7 @@ class AckHolderProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("ack-4")
     void unitsAreResolvedIndependentlyAndInOrderWhereTheyShareACursor() throws SQLException {
         UUID lease = lease();
         long other = log.lane(queue);
@@ -195,6 +202,7 @@ class AckHolderProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("ack-rule-1")
     void ofAnAckAndATakeoverExactlyOneWins() throws Exception {
         try (Connection second = database.connect()) {
             LogFixture taker = new LogFixture(second);

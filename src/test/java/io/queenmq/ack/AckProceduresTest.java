@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.LogFixture.Acked;
 import io.queenmq.testkit.LogFixture.Claim;
@@ -26,6 +27,7 @@ import org.junit.jupiter.api.Test;
 /** The contract's example throughout: a batch of offsets 10 to 19, the cursor at 9. */
 class AckProceduresTest extends AckScene {
     @Test
+    @Contract({"ack-rule-5", "retry-3"})
     void aWholeBatchReleasesTheLeaseAndResetsTheCounters() throws SQLException {
         UUID lease = lease();
         log.run("update queen_store.cursors set retry_count = 2 where partition_id = ?", lane);
@@ -41,6 +43,7 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("ack-rule-12")
     void aRepeatedBatchAckIsANoop() throws SQLException {
         UUID lease = lease();
         assertEquals("released", log.ackBatch(group, lane, lease, 19));
@@ -62,6 +65,7 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("configure-14")
     void aBatchAckAfterDeletionOrANewGenerationIsLost() throws SQLException {
         UUID lease = lease();
         log.run("update queen_store.groups set generation = 2 where id = ?", group);
@@ -108,6 +112,7 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("ack-rule-5")
     void completedToTheEndReleases() throws SQLException {
         UUID lease = lease();
         log.run("update queen_store.cursors set retry_count = 1 where partition_id = ?", lane);
@@ -122,12 +127,14 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("ack-rule-4")
     void theLastOfABatchAloneCompletesItImplicitly() throws SQLException {
         List<Acked> acked = log.ack(lane, "g", lease(), completed("m19"));
         assertEquals(new Acked("done", true, false, 19, 29), acked.getFirst());
     }
 
     @Test
+    @Contract("ack-rule-5")
     void completedShortOfTheEndKeepsTheLease() throws SQLException {
         UUID lease = lease();
         List<Acked> acked = log.ack(lane, "g", lease, completed("m12"), completed("m14"));
@@ -139,6 +146,7 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("ack-rule-7")
     void retryCommitsThePrefixAndRedeliversTheTailForFree() throws SQLException {
         UUID lease = lease();
         List<Acked> acked =
@@ -152,6 +160,7 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract({"ack-rule-8", "retry-1"})
     void failedChargesTheBudgetOncePerCall() throws SQLException {
         List<Acked> acked = log.ack(lane, "g", lease(), failed("m13", "a"), failed("m14", "b"));
         assertEquals(List.of("done", "done"), verdicts(acked));
@@ -165,6 +174,7 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract({"ack-rule-9", "retry-4"})
     void theFourthFailureOfThreeAllowedIsFiled() throws SQLException {
         for (int i = 0; i < 3; i++) {
             assertFalse(log.ack(lane, "g", lease(), failed("m10", "no")).getFirst().deadLettered());
@@ -182,6 +192,7 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("retry-7")
     void aPoisonMessageCostsOnlyItself() throws SQLException {
         int delivered = 0;
         while (log.committed(lane, group) < 19) {
@@ -199,6 +210,7 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("option-5")
     void exhaustedWithoutADeadLetterQueueIsDropped() throws SQLException {
         log.run(
                 "update queen_store.queues set retry_limit = 0, dead_letter_queue = false,"
@@ -211,6 +223,7 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("option-5")
     void eitherDeadLetterOptionIsEnough() throws SQLException {
         log.run(
                 "update queen_store.queues set retry_limit = 0, dead_letter_queue = false where id ="
@@ -220,6 +233,7 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract({"ack-5", "ack-rule-10"})
     void dlqFilesAtOnceAndOnlyItsOwnItemSaysSo() throws SQLException {
         List<Acked> acked =
                 log.ack(lane, "g", lease(), completed("m11"), dlq("m12", "bad"), completed("m14"));
@@ -231,6 +245,7 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("ack-rule-6")
     void atOneOffsetDlqBeatsFailedAndFailedBeatsRetry() throws SQLException {
         List<Acked> acked =
                 log.ack(lane, "g", lease(), retry("m10"), failed("m10", "f"), dlq("m10", "d"));
@@ -246,6 +261,7 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("retry-9")
     void theReasonIsThatOfThePoisonElseTheFirstOfTheCallElseFixed() throws SQLException {
         log.run("update queen_store.queues set retry_limit = 0 where id = ?", queue);
         log.ack(lane, "g", lease(), failed("m15", "later"), failed("m10", "own"));
@@ -262,6 +278,7 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("ack-rule-13")
     void aDeadLetterWhosePayloadIsGoneIsFiledWithoutIt() throws SQLException {
         UUID lease = lease();
         log.run("update queen_store.segments set frames = null where partition_id = ?", lane);
@@ -271,6 +288,7 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("ack-rule-3")
     void aRepeatedIdResolvesToTheLowestOffsetOfTheBatch() throws SQLException {
         log.run("update queen_store.queues set dedup_window_seconds = 0 where id = ?", queue);
         long twice = log.lane(queue);
@@ -283,6 +301,7 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("ack-rule-3")
     void anAckOfALongRunningHandlerStillResolvesInItsBatch() throws SQLException {
         log.run("update queen_store.queues set dedup_window_seconds = 0 where id = ?", queue);
         log.run(
@@ -293,6 +312,7 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("ack-rule-3")
     void withoutALeaseACompletedAckStillResolvesInTheLeasedBatch() throws SQLException {
         UUID lease = lease();
         assertEquals(List.of("unresolvable"), verdicts(log.ack(lane, "g", null, completed("m25"))));
@@ -302,6 +322,7 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("ack-rule-3")
     void withoutALeaseAnExpiredBatchStillCounts() throws SQLException {
         lease();
         log.expire(lane, group);
@@ -310,6 +331,7 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract({"ack-rule-2", "ack-rule-11"})
     void withoutABatchCompletedMovesTheCursorAndAFailureIsNotSwallowed() throws SQLException {
         List<Acked> acked =
                 log.ack(lane, "g", null, completed("m12"), failed("m14", "x"), completed("m16"));
@@ -322,6 +344,7 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract({"ack-error-1", "ack-error-2"})
     void belowTheCursorCompletedIsANoopAndAFailureIsStale() throws SQLException {
         UUID lease = lease();
         assertEquals(
@@ -340,6 +363,7 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("ack-error-3")
     void whatWasNeverPushedOrLiesBeyondTheBatchIsUnresolvable() throws SQLException {
         UUID lease = lease();
         List<Acked> acked =
@@ -349,6 +373,7 @@ class AckProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("ack-error-3")
     void anOldIdBehindTheCursorIsUnresolvable() throws SQLException {
         log.run("update queen_store.queues set dedup_window_seconds = 0 where id = ?", queue);
         log.run(

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.testkit.Await;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.LogFixture.Claim;
 import io.queenmq.testkit.LogFixture.Job;
@@ -108,6 +109,7 @@ class LeaseProceduresTest {
     }
 
     @Test
+    @Contract("lease-1")
     void neverShortensALease() throws SQLException {
         Claim claim = log.claimLeased(Job.of(2), group, lane).getFirst();
         UUID lease = claim.leaseId();
@@ -117,6 +119,7 @@ class LeaseProceduresTest {
     }
 
     @Test
+    @Contract("lease-3")
     void neverRevivesAnExpiredLease() throws SQLException {
         UUID lease = lease(Job.of(2), lane);
         log.expire(lane, group);
@@ -126,6 +129,7 @@ class LeaseProceduresTest {
     }
 
     @Test
+    @Contract("lease-1")
     void prolongsAllLanesOfOnePopAndTheirRow() throws SQLException {
         long second = lane();
         long third = lane();
@@ -144,6 +148,7 @@ class LeaseProceduresTest {
     }
 
     @Test
+    @Contract("lease-5")
     void anUnknownOrReleasedOrForeignLeaseProlongsNothing() throws SQLException {
         UUID lease = lease(Job.of(4), lane);
         assertEquals(List.of(), extend(UUID.randomUUID(), lease, 60));
@@ -153,6 +158,7 @@ class LeaseProceduresTest {
     }
 
     @Test
+    @Contract("configure-14")
     void aNewGenerationOrADeletedQueueProlongsNothing() throws SQLException {
         UUID lease = lease(Job.of(4), lane);
         log.run("update queen_store.groups set generation = 2 where id = ?", group);
@@ -163,6 +169,7 @@ class LeaseProceduresTest {
     }
 
     @Test
+    @Contract("model-6")
     void otherGroupsOfTheLaneAreLeftAlone() throws SQLException {
         int second = log.group(queue, "second", "all", null);
         log.cursor(lane, second, -1);

@@ -5,6 +5,7 @@ import static io.queenmq.testkit.Lines.lines;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -93,6 +94,7 @@ class ConsumeApiProceduresTest {
     }
 
     @Test
+    @Contract("retry-8")
     void aFailedMessageComesBackAndIsADeadLetterInTheEnd() throws SQLException {
         push("failing", "a", 2);
         for (int i = 0; i < 3; i++) {
@@ -149,6 +151,7 @@ class ConsumeApiProceduresTest {
     }
 
     @Test
+    @Contract("pop-claim-4")
     void severalPartitionsShareALeaseAndFillTheBatchLaneByLane() throws SQLException {
         push("several", "a", 2);
         push("several", "b", 2);
@@ -164,6 +167,7 @@ class ConsumeApiProceduresTest {
     }
 
     @Test
+    @Contract("pop-claim-1")
     void aPopPassesOverLanesThatOthersHold() throws SQLException {
         lines(
                 first,
@@ -197,6 +201,7 @@ class ConsumeApiProceduresTest {
     }
 
     @Test
+    @Contract("pop-first-6")
     void aPinnedPopTakesItsOwnLaneAndItsOwnStart() throws SQLException {
         push("pinned.start", "a", 1);
         push("pinned.start", "b", 2);

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.testkit.Await;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -134,6 +135,7 @@ class PushApiProceduresTest {
     }
 
     @Test
+    @Contract("dedup-11")
     void aTransactionIdThatIsAUuidIsADuplicateOfOneThatABrokerMinted() throws SQLException {
         String minted = line(first, "select transaction_id from queen.push('minted', 'a', '1')");
 
@@ -185,6 +187,7 @@ class PushApiProceduresTest {
     }
 
     @Test
+    @Contract("dedup-7")
     void duplicatesInTheMiddleLeaveNoGap() throws SQLException {
         push(first, "middle", "a", "1", "t1");
         push(first, "middle", "a", "2", "t2");
@@ -230,6 +233,7 @@ class PushApiProceduresTest {
     }
 
     @Test
+    @Contract("push-14")
     void twoCallsThatNameTheSameLanesInAnyOrderNeverDeadlock() throws Exception {
         String forwards = "array['l1', 'l2', 'l3', 'l4']";
         String backwards = "array['l4', 'l3', 'l2', 'l1']";

@@ -5,6 +5,7 @@ import static io.queenmq.testkit.Lines.lines;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.queenmq.testkit.Await;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -34,6 +35,7 @@ class ViewsProceduresTest {
     }
 
     @Test
+    @Contract("configure-13")
     void aDeletedQueueIsShownNowhere() throws SQLException {
         lines(
                 connection,

@@ -12,6 +12,7 @@ import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.TcpProxy;
 import io.queenmq.testkit.TestDatabase;
 import java.io.IOException;
@@ -142,6 +143,7 @@ class DatabaseTest {
     }
 
     @Test
+    @Contract("error-6")
     void cancelsAStatementOnTheServerAtItsDeadline() throws SQLException {
         try (Database hasty =
                         new Database(
@@ -270,6 +272,7 @@ class DatabaseTest {
     }
 
     @Test
+    @Contract("error-8")
     void saysOverloadedWhenEveryConnectionIsInUse() {
         try (Database small =
                 new Database(

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.queenmq.runtime.Clock;
 import io.queenmq.segment.MessageKey;
 import io.queenmq.segment.Segment;
+import io.queenmq.testkit.Contract;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -103,6 +104,7 @@ class DedupPropertyTest {
 
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
+    @Contract("dedup-3")
     void neverVouchesForAKeyThatIsThere(long seed) {
         Random random = new Random(seed);
         // In half of the runs room is so short that keys have to go before their time.

@@ -2,6 +2,7 @@ package io.queenmq.fault;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.queenmq.testkit.Contract;
 import java.io.IOException;
 import java.sql.SQLException;
 import java.util.Set;
@@ -14,6 +15,7 @@ import org.junit.jupiter.api.Test;
  */
 final class BrokerKillFaultTest {
     @Test
+    @Contract({"push-12", "ack-7"})
     void keepsItsWordWhenKilledUnderLoad() throws IOException, InterruptedException, SQLException {
         try (PostgresProcess postgres = PostgresProcess.start();
                 BrokerProcess broker = BrokerProcess.start(postgres.port());

@@ -2,6 +2,7 @@ package io.queenmq.fault;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.queenmq.testkit.Contract;
 import java.io.IOException;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -20,6 +21,7 @@ final class HeldLaneFaultTest {
     private static final int HELD = 0;
 
     @Test
+    @Contract("push-15")
     void delaysOnlyTheLaneThatAnOpenTransactionHolds()
             throws IOException, InterruptedException, SQLException {
         try (PostgresProcess postgres = PostgresProcess.start();

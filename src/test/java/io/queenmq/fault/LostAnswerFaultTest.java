@@ -2,6 +2,7 @@ package io.queenmq.fault;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Lines;
 import io.queenmq.testkit.TcpProxy;
 import java.io.IOException;
@@ -22,6 +23,7 @@ final class LostAnswerFaultTest {
     private static final String QUEUE = "unanswered";
 
     @Test
+    @Contract({"http-20", "push-22", "ack-7", "error-3"})
     void settlesCommitsWhoseAnswerWasLost() throws IOException, InterruptedException, SQLException {
         try (PostgresProcess postgres = PostgresProcess.start();
                 TcpProxy link = new TcpProxy("127.0.0.1", postgres.port());

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import java.io.IOException;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -44,6 +45,7 @@ final class RefusedPushFaultTest {
     }
 
     @Test
+    @Contract("push-11")
     void saysFailedOnlyOfTheLaneThatTheDatabaseRefuses()
             throws IOException, InterruptedException, SQLException {
         warmUp("refused-one");
@@ -61,6 +63,7 @@ final class RefusedPushFaultTest {
     }
 
     @Test
+    @Contract("push-19")
     void saysFailedOfEverythingThatAFullDatabaseRefuses()
             throws IOException, InterruptedException, SQLException {
         warmUp("refused-all");
@@ -75,6 +78,7 @@ final class RefusedPushFaultTest {
     }
 
     @Test
+    @Contract("push-19")
     void neverSaysQueuedWhileTheServerIsGone()
             throws IOException, InterruptedException, SQLException {
         warmUp("gone");

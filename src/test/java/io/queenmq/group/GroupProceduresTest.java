@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
@@ -92,6 +93,7 @@ class GroupProceduresTest {
     }
 
     @Test
+    @Contract("pop-first-1")
     void theFirstRegistrationWins() throws SQLException {
         Registered first = register(log, name, "g", "all", false);
         assertEquals("ready", first.verdict());
@@ -117,6 +119,7 @@ class GroupProceduresTest {
     }
 
     @Test
+    @Contract("model-7")
     void queueModeAlwaysBeginsAtTheOldest() throws SQLException {
         Registered registered = register(log, name, "__QUEUE_MODE__", "new", false);
         assertEquals("all", registered.rule());
@@ -124,6 +127,7 @@ class GroupProceduresTest {
     }
 
     @Test
+    @Contract("pop-first-6")
     void withoutARuleOnlyTheRowIsMadeAndALaterRuleRegistersIt() throws SQLException {
         Registered bare = register(log, name, "g", null, false);
         assertEquals("ready", bare.verdict());
@@ -181,6 +185,7 @@ class GroupProceduresTest {
     }
 
     @Test
+    @Contract("pop-first-3")
     void newNeverSkipsAMessageOfATransactionThatIsStillOpen() throws SQLException {
         long lane = log.lane(queue);
         log.fill(lane, 1, 2);
@@ -194,6 +199,7 @@ class GroupProceduresTest {
     }
 
     @Test
+    @Contract("pop-first-3")
     void newSkipsWhatWasAcknowledgedBefore() throws SQLException {
         long lane = log.lane(queue);
         log.fill(lane, 3, 2);
@@ -204,6 +210,7 @@ class GroupProceduresTest {
     }
 
     @Test
+    @Contract("pop-first-3")
     void anOldTransactionHoldsTheInstantBackAtMostTenMinutes() throws SQLException {
         try (Connection prepared = database.connect()) {
             prepared.setAutoCommit(false);
@@ -240,6 +247,7 @@ class GroupProceduresTest {
     }
 
     @Test
+    @Contract("pop-first-4")
     void bisectionFindsTheLastMessageBeforeAnInstant() throws SQLException {
         long lane = log.lane(queue);
         log.fill(lane, 50, 3);

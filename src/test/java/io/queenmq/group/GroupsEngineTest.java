@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.model.Caller;
 import io.queenmq.testkit.ConsumeEngine;
+import io.queenmq.testkit.Contract;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -58,6 +59,7 @@ class GroupsEngineTest {
     }
 
     @Test
+    @Contract("pop-first-1")
     void manyAtOnceGetOneAnswer() throws Exception {
         List<CompletableFuture<Registration>> answers = new ArrayList<>();
         try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.TestBroker;
@@ -81,6 +82,7 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract({"ack-3", "ack-5"})
     void anAnswerHasEveryFieldOfTheContract() {
         String queue = ten();
         Json popped = http.pop(queue, "batch=1").json();
@@ -103,6 +105,7 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract("ack-rule-5")
     void aCompletedBatchReleasesTheLease() {
         String queue = ten();
         Json popped = http.pop(queue, "batch=3").json();
@@ -114,6 +117,7 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract({"ack-5", "ack-rule-4", "ack-rule-5"})
     void aPartOfABatchKeepsTheLeaseForTheRest() {
         String queue = ten();
         Json popped = http.pop(queue, "batch=3").json();
@@ -124,6 +128,7 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract({"http-20", "ack-7", "ack-error-1"})
     void anAckTwiceIsANoop() {
         String queue = ten();
         Json popped = http.pop(queue, "batch=2").json();
@@ -136,6 +141,7 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract("ack-rule-12")
     void aRepeatedAckIsANoopEvenWhenTheNextBatchIsLeased() {
         String queue = ten();
         Json first = http.pop(queue, "batch=2").json();
@@ -147,6 +153,7 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract({"ack-rule-7", "retry-2"})
     void retryRedeliversTheTailAndChargesNothing() {
         String queue = ten();
         for (int round = 0; round < 6; round++) {
@@ -158,6 +165,7 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract("ack-rule-6")
     void theLowestNackCutsTheBatch() {
         String queue = ten();
         Json popped = http.pop(queue, "batch=5").json();
@@ -190,6 +198,7 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract({"option-3", "ack-5", "ack-rule-8", "ack-rule-9", "retry-4", "retry-8"})
     void theFailureAfterTheLimitIsDeadLettered() throws SQLException {
         String queue = ten();
         configure(queue, "\"retryLimit\":2");
@@ -208,6 +217,7 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract({"option-3", "retry-4"})
     void aLimitOfZeroDeadLettersTheFirstFailure() throws SQLException {
         String queue = ten();
         configure(queue, "\"retryLimit\":0");
@@ -217,6 +227,7 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract({"option-5", "ack-rule-9"})
     void withoutDeadLettersAnExhaustedMessageIsDropped() throws SQLException {
         String queue = ten();
         configure(queue, "\"retryLimit\":0,\"deadLetterQueue\":false,\"dlqAfterMaxRetries\":false");
@@ -227,6 +238,7 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract("ack-rule-10")
     void dlqFilesAtOnceWhateverTheBudget() throws SQLException {
         String queue = ten();
         Json popped = http.pop(queue, "batch=3").json();
@@ -240,6 +252,7 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract("retry-3")
     void aCompletedBatchClearsTheBudget() throws SQLException {
         String queue = ten();
         configure(queue, "\"retryLimit\":1");
@@ -250,6 +263,7 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract({"ack-rule-1", "ack-error-5"})
     void anExpiredLeaseIsRefused() {
         String queue = ten();
         Json first = http.pop(queue, "batch=2&leaseSeconds=1").json();
@@ -261,6 +275,7 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract("ack-rule-2")
     void withoutALeaseTheCursorMovesUnderTheHolder() {
         String queue = ten();
         Json popped = http.pop(queue, "batch=2").json();
@@ -278,6 +293,7 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract("ack-rule-11")
     void aNackWithoutAnyLeasedBatchIsNotSwallowed() {
         String queue = ten();
         Json popped = http.pop(queue, "batch=2").json();
@@ -306,6 +322,7 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract("ack-error-2")
     void aNackOfWhatIsCommittedIsRefused() {
         String queue = ten();
         Json popped = http.pop(queue, "batch=2").json();
@@ -316,6 +333,7 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract("ack-error-3")
     void anIdThatWasNeverPushedIsUnresolvable() {
         String queue = ten();
         Json popped = http.pop(queue, "batch=2").json();
@@ -333,6 +351,7 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract("ack-error-3")
     void anIdBeyondTheLeasedBatchIsUnresolvable() {
         String queue = "ack-" + UUID.randomUUID();
         http.pushItems(
@@ -351,6 +370,7 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract("ack-error-4")
     void aGroupThatNeverPoppedTheLaneIsNotFound() {
         String queue = ten();
         Json popped = http.pop(queue, "batch=1").json();
@@ -368,6 +388,7 @@ class AckHttpTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"\"no uuid\"", "\"\"", "null", "\"1-1-1-1-1\""})
+    @Contract("ack-error-6")
     void aPartitionIdThatIsNoneIsNamed(String partitionId) {
         Json acked =
                 http.post(
@@ -379,6 +400,7 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract("ack-error-7")
     void aLaneOfNobodyIsNotOwned() {
         Json acked =
                 http.post(
@@ -391,6 +413,7 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract({"ack-4", "ack-error-5"})
     void groupsOfABatchAreIndependent() {
         String queue = "ack-" + UUID.randomUUID();
         http.push(queue, "a", "1");
@@ -421,6 +444,7 @@ class AckHttpTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"{}", "{\"acknowledgments\":[]}", "{\"acknowledgments\":null}"})
+    @Contract("ack-3")
     void nothingToAcknowledgeIsNoError(String body) {
         Http.Reply reply = http.post("/api/v1/ack/batch", body);
         assertEquals(200, reply.status());
@@ -435,6 +459,7 @@ class AckHttpTest {
                 "",
                 "{\"acknowledgments\":1}"
             })
+    @Contract({"http-5", "ack-1"})
     void whatIsNoBodyIsRefused(String body) {
         Http.Reply reply = http.post("/api/v1/ack/batch", body);
         assertEquals(400, reply.status());

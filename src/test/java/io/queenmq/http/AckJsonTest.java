@@ -7,6 +7,7 @@ import io.queenmq.ack.AckItem;
 import io.queenmq.ack.AckResult;
 import io.queenmq.ack.AckStatus;
 import io.queenmq.model.QueenException;
+import io.queenmq.testkit.Contract;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -24,6 +25,7 @@ class AckJsonTest {
     }
 
     @Test
+    @Contract("ack-1")
     void oneAcknowledgementHasItsGroupBesideIt() {
         assertEquals(
                 new AckJson.Request(
@@ -35,6 +37,7 @@ class AckJsonTest {
     }
 
     @Test
+    @Contract("ack-1")
     void everyFieldMayBeMissingOrNull() {
         AckItem nothing = new AckItem(null, null, null, AckStatus.COMPLETED, null);
         assertEquals(new AckJson.Request("__QUEUE_MODE__", List.of(nothing)), one("{}"));
@@ -93,6 +96,7 @@ class AckJsonTest {
     }
 
     @Test
+    @Contract("ack-3")
     void aBatchKeepsTheOrderOfItsItems() {
         AckJson.Request request =
                 batch(
@@ -108,6 +112,7 @@ class AckJsonTest {
     }
 
     @Test
+    @Contract("ack-1")
     void aBadItemIsNamed() {
         QueenException refused =
                 assertThrows(
@@ -119,6 +124,7 @@ class AckJsonTest {
     }
 
     @Test
+    @Contract("ack-6")
     void aReasonIsMendedNotRefused() {
         assertEquals("a\ufffdb\ufffd👑", AckJson.storable("a\u0000b\ud800👑"));
         assertEquals(
@@ -127,6 +133,7 @@ class AckJsonTest {
     }
 
     @Test
+    @Contract("ack-3")
     void resultsKeepTheOrderAndTheSpellingOfTheContract() {
         assertEquals(
                 "[{\"index\":0,\"transactionId\":\"a\",\"success\":true,\"error\":null,"

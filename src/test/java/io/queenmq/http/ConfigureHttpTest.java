@@ -1,13 +1,17 @@
 package io.queenmq.http;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.TestBroker;
+import java.time.Instant;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -38,6 +42,7 @@ class ConfigureHttpTest {
     }
 
     @Test
+    @Contract("configure-1")
     void anAnswerEchoesEveryOptionAtItsDefault() {
         Json json = configure("{\"queue\":\"defaults\"}");
         assertTrue(json.bool("configured"));
@@ -60,6 +65,7 @@ class ConfigureHttpTest {
     }
 
     @Test
+    @Contract("configure-8")
     void numbersMayComeAsTextAndBooleansInTheSpellingsOfTheDatabase() {
         Json json =
                 configure(
@@ -73,6 +79,7 @@ class ConfigureHttpTest {
     }
 
     @Test
+    @Contract("configure-5")
     void whatIsLeftOutGoesBackToItsDefaultUnlessMerged() {
         String queue = "mode-" + UUID.randomUUID();
         String head = "{\"queue\":\"" + queue + "\",";
@@ -111,6 +118,7 @@ class ConfigureHttpTest {
                 "{\"queue\":\"q\",\"retentionSinkHold\":\"a b\"} | retentionSinkHold",
                 "{\"queue\":\"q\",\"retentionSinkHoldMaxSeconds\":59} | retentionSinkHoldMaxSeconds"
             })
+    @Contract({"configure-2", "configure-7", "configure-9", "option-10", "option-11"})
     void aBadOptionIsNamedAndNothingIsWritten(String body, String error) {
         Json before = configure("{\"queue\":\"q\",\"options\":{\"priority\":42}}");
         Http.Reply reply = http.post("/api/v1/configure", body);
@@ -122,6 +130,7 @@ class ConfigureHttpTest {
     }
 
     @Test
+    @Contract("configure-10")
     void anOptionWithoutEffectIsWarnedAbout() {
         Json json =
                 configure("{\"queue\":\"warned\",\"options\":{\"completedRetentionSeconds\":300}}");
@@ -132,6 +141,7 @@ class ConfigureHttpTest {
     }
 
     @Test
+    @Contract("option-2")
     void theLeaseTimeHoldsFromTheNextPopOn() {
         String queue = "next-" + UUID.randomUUID();
         http.push(queue, "p", "1");
@@ -145,11 +155,13 @@ class ConfigureHttpTest {
     }
 
     @Test
+    @Contract("configure-2")
     void theEmptyNameIsLegal() {
         assertEquals("", configure("{\"queue\":\"\"}").text("queue"));
     }
 
     @Test
+    @Contract("configure-13")
     void aDeletedQueueIsGoneAndItsNameIsFree() {
         String queue = "deleted-" + UUID.randomUUID();
         http.push(queue, "p", "1");
@@ -169,10 +181,106 @@ class ConfigureHttpTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"absent", "a/b", "👑"})
+    @Contract("configure-13")
     void deletingWhatIsNotThereIsNoError(String name) {
         Http.Reply reply = http.delete("/api/v1/resources/queues/" + Http.encode(name));
         assertEquals(200, reply.status());
         assertEquals("false", reply.json().text("deleted"));
         assertEquals("Queue not found, nothing was deleted", reply.json().text("message"));
+    }
+
+    @Test
+    @Contract({"configure-7", "configure-8", "http-2"})
+    void theModeIsNoOption() {
+        Json json =
+                configure(
+                        "{\"queue\":\"mode\",\"mode\":\"merge\",\"x\":{\"y\":[]},\"options\":"
+                                + "{\"mode\":\"replace\",\"replace\":true,\"leaseTime\":\"7\"}}");
+        assertEquals("7", json.text("options", "leaseTime"));
+        assertFalse(json.names().contains("mode"), json.toString());
+        assertFalse(json.names("options").contains("mode"), json.toString());
+        assertEquals(
+                "7",
+                configure("{\"queue\":\"mode\",\"mode\":\"merge\",\"options\":{}}")
+                        .text("options", "leaseTime"));
+    }
+
+    @Test
+    @Contract("option-1")
+    void newLabelsMoveNeitherMessagesNorCursors() {
+        String queue = "relabelled-" + UUID.randomUUID();
+        http.push(queue, "p", "1", "2");
+        http.ack(http.pop(queue, "batch=1").json(), 0, "completed");
+        configure("{\"queue\":\"" + queue + "\",\"namespace\":\"n-" + queue + "\"}");
+        assertEquals(204, http.get("/api/v1/pop?namespace=" + queue).status());
+        assertEquals(List.of("2"), http.get("/api/v1/pop?namespace=n-" + queue).payloads());
+    }
+
+    @Test
+    @Contract("option-6")
+    void aLongerDelayHidesWhatWasVisible() {
+        String queue = "hidden-" + UUID.randomUUID();
+        http.push(queue, "p", "1", "2");
+        http.ack(http.pop(queue, "batch=1").json(), 0, "completed");
+        configure("{\"queue\":\"" + queue + "\",\"options\":{\"delayedProcessing\":3600}}");
+        assertEquals(204, http.pop(queue, "").status());
+        configure("{\"queue\":\"" + queue + "\",\"options\":{\"delayedProcessing\":0}}");
+        assertEquals(List.of("2"), http.pop(queue, "wait=true&timeout=30000").payloads());
+    }
+
+    @Test
+    @Contract({"option-2", "configure-11"})
+    void aLeaseThatWasGivenKeepsItsEnd() {
+        String queue = "kept-" + UUID.randomUUID();
+        configure("{\"queue\":\"" + queue + "\",\"options\":{\"leaseTime\":1000}}");
+        http.push(queue, "p", "1");
+        String leaseId = http.pop(queue, "").json().text("leaseId");
+        configure("{\"queue\":\"" + queue + "\",\"options\":{\"leaseTime\":1}}");
+        Json extended = http.post("/api/v1/lease/" + leaseId + "/extend", "{\"seconds\":1}").json();
+        Instant expires = Instant.parse(extended.text("expiresAt"));
+        assertTrue(expires.isAfter(Instant.now().plusSeconds(500)), expires.toString());
+    }
+
+    @Test
+    @Contract({"configure-14", "ack-error-4", "lease-5"})
+    void whatWasTakenFromADeletedQueueCannotBeAcknowledged() {
+        String queue = "taken-" + UUID.randomUUID();
+        http.push(queue, "p", "1", "2");
+        Json popped = http.pop(queue, "batch=1").json();
+        http.delete("/api/v1/resources/queues/" + queue);
+        for (String status : List.of("completed", "failed", "retry", "dlq")) {
+            Json acked = http.ack(popped, 0, status);
+            assertFalse(acked.bool(0, "success"), acked.toString());
+            assertEquals("consumer not found", acked.text(0, "error"));
+        }
+        assertEquals(
+                "0",
+                http.post("/api/v1/lease/" + popped.text("leaseId") + "/extend", "{}")
+                        .json()
+                        .text("renewed"));
+        assertEquals(204, http.get("/api/v1/pop/queue/" + queue + "/partition/p").status());
+        http.push(queue, "p", "3");
+        Json next = http.pop(queue, "").json();
+        assertEquals(List.of("3"), next.each("messages", "data"));
+        assertEquals("consumer not found", http.ack(popped, 0, "completed").text(0, "error"));
+        assertEquals("true", http.ack(next, 0, "completed").text(0, "leaseReleased"));
+    }
+
+    @Test
+    @Contract({"configure-11", "pop-wait-3", "dedup-6"})
+    void anotherBrokerKnowsAtOnce() throws Exception {
+        String queue = "elsewhere-" + UUID.randomUUID();
+        try (TestBroker other = TestBroker.on(broker.database())) {
+            http.push(queue, "p", "1");
+            CompletableFuture<Http.Reply> poll =
+                    other.http().getLater("/api/v1/pop/queue/" + queue + "/partition/p?wait=true");
+            Json first = poll.get().json();
+            assertEquals(List.of("1"), first.each("messages", "data"));
+            configure("{\"queue\":\"" + queue + "\",\"options\":{\"retryLimit\":0}}");
+            assertEquals("true", other.http().ack(first, 0, "failed").text(0, "dlq"));
+            configure("{\"queue\":\"" + queue + "\",\"options\":{\"delayedProcessing\":3600}}");
+            other.http().push(queue, "p", "2");
+            assertEquals(204, other.http().pop(queue, "").status());
+        }
     }
 }

@@ -3,6 +3,7 @@ package io.queenmq.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.TcpProxy;
@@ -21,6 +22,7 @@ class DatabaseAwayHttpTest {
     private static final long RECOVERY_NANOS_MAX = TimeUnit.SECONDS.toNanos(30);
 
     @Test
+    @Contract({"http-18", "push-19", "pop-answer-4", "pop-wait-5", "ack-error-8", "error-7"})
     void everyRouteIsHonestAndTheBrokerRecovers() throws Exception {
         try (TestDatabase database = TestDatabase.migrated();
                 TcpProxy link = new TcpProxy(database.host(), database.port());

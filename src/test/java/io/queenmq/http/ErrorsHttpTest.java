@@ -3,6 +3,7 @@ package io.queenmq.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.TestBroker;
@@ -45,6 +46,7 @@ class ErrorsHttpTest {
         "GET, /api/v1/pop/queue/",
         "GET, /api/v1/pop/queue/q/partition/"
     })
+    @Contract("http-12")
     void anUnknownRouteIsNotFound(String method, String path) throws IOException {
         try (RawClient client = new RawClient(broker.port())) {
             RawClient.Reply reply = client.request(method, path).read();
@@ -54,6 +56,7 @@ class ErrorsHttpTest {
     }
 
     @Test
+    @Contract("http-18")
     void healthTellsOfTheDatabase() {
         Http.Reply reply = http.get("/health");
         assertEquals(200, reply.status());
@@ -64,6 +67,7 @@ class ErrorsHttpTest {
     }
 
     @Test
+    @Contract("http-18")
     void theProcessAnswersForItself() {
         assertEquals("{\"status\":\"ok\"}", http.get("/livez").body());
         assertEquals("ok", http.get("/status").json().text("status"));
@@ -71,6 +75,7 @@ class ErrorsHttpTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"/health", "/livez", "/status"})
+    @Contract("http-13")
     void probesMayAskWithHead(String path) throws IOException {
         try (RawClient client = new RawClient(broker.port())) {
             assertEquals(200, client.request("HEAD", path).readHead().status());
@@ -81,6 +86,7 @@ class ErrorsHttpTest {
     @ParameterizedTest
     @ValueSource(
             strings = {"/api/v1/push", "/api/v1/ack", "/api/v1/ack/batch", "/api/v1/configure"})
+    @Contract({"http-1", "http-5", "http-11"})
     void aBodyThatIsNoJsonIsRefused(String path) {
         for (String body : List.of("", "{", "[]", "{\"a\":01}", "\"x\"", "{} {}")) {
             Http.Reply reply = http.post(path, body);
@@ -91,6 +97,7 @@ class ErrorsHttpTest {
     }
 
     @Test
+    @Contract("http-1")
     void theContentTypeOfARequestIsNotLookedAt() throws IOException {
         try (RawClient client = new RawClient(broker.port())) {
             client.send(
@@ -98,5 +105,56 @@ class ErrorsHttpTest {
                             + "Content-Length: 12\r\n\r\n{\"items\":[]}");
             assertEquals(201, client.read().status());
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "/api/v1/pop/queue/q",
+                "/api/v1/pop/queue/q/partition/p",
+                "/api/v1/pop?namespace=n",
+                "/api/v1/push"
+            })
+    @Contract({"http-12", "http-13"})
+    void aHeadOfWhatTakesIsNoRoute(String path) throws IOException {
+        http.push("q", "p", "1");
+        try (RawClient client = new RawClient(broker.port())) {
+            RawClient.Reply reply = client.request("HEAD", path).readHead();
+            assertEquals(404, reply.status());
+            assertEquals("application/json", reply.headers().get("content-type"));
+            assertEquals(200, client.get("/livez").status(), "no body was sent before");
+        }
+        assertEquals(List.of("1"), http.pop("q", "autoAck=true").payloads());
+    }
+
+    @Test
+    @Contract("http-14")
+    void anAbsoluteTargetReachesEveryRoute() throws IOException {
+        try (RawClient client = new RawClient(broker.port())) {
+            assertEquals(200, client.get("http://anywhere/health").status());
+            assertEquals(
+                    201, client.post("http://anywhere:80/api/v1/push", "{\"items\":[]}").status());
+            assertEquals(
+                    204, client.get("http://anywhere/api/v1/pop/queue/absolute?batch=1").status());
+        }
+    }
+
+    @Test
+    @Contract({"http-2", "ack-1"})
+    void whatNoRouteKnowsIsIgnoredEverywhere() {
+        http.push("ignored", "p", "1");
+        Json popped = http.pop("ignored", "x=1&x=2&y=%FF&autopilot=true&=&").json();
+        assertEquals(List.of("1"), popped.each("messages", "data"));
+        String ack =
+                "{\"x\":{\"status\":\"failed\"},\"transactionId\":\"%s\",\"partitionId\":\"%s\"}"
+                        .formatted(
+                                popped.text("messages", 0, "transactionId"),
+                                popped.text("partitionId"));
+        String batch =
+                "{\"x\":[1],\"acknowledgments\":["
+                        + ack
+                        + "],\"consumerGroup\":\"__QUEUE_MODE__\"}";
+        assertEquals("true", http.post("/api/v1/ack?x=y", ack).json().text(0, "success"));
+        assertEquals("true", http.post("/api/v1/ack/batch", batch).json().text(0, "noop"));
     }
 }

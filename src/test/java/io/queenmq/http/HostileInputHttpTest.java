@@ -3,6 +3,7 @@ package io.queenmq.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.TestBroker;
@@ -56,6 +57,7 @@ class HostileInputHttpTest {
     }
 
     @Test
+    @Contract("http-7")
     void aBodyOf65MiBIsRefusedAndNothingOfItStored() {
         Http.Reply reply = http.post("/api/v1/push", padded("huge", 65 * MIB));
         assertEquals(413, reply.status());
@@ -64,6 +66,7 @@ class HostileInputHttpTest {
     }
 
     @Test
+    @Contract({"model-11", "push-8"})
     void aPayloadOfManyMiBComesBackWhole() {
         Http.Reply pushed = http.post("/api/v1/push", padded("large", 20 * MIB));
         assertEquals(201, pushed.status());
@@ -73,6 +76,7 @@ class HostileInputHttpTest {
     }
 
     @Test
+    @Contract("http-1")
     void invalidUtf8IsRefusedWherever() throws IOException {
         for (String body :
                 List.of(
@@ -93,6 +97,7 @@ class HostileInputHttpTest {
     }
 
     @Test
+    @Contract("http-17")
     void aHalfSentPushStoresNothing() throws IOException {
         byte[] body = padded("half", 10_000);
         try (RawClient client = new RawClient(broker.port())) {
@@ -105,6 +110,7 @@ class HostileInputHttpTest {
     }
 
     @Test
+    @Contract({"http-5", "http-17"})
     void aTruncatedJsonStoresNothing() {
         byte[] body = padded("cut", 10_000);
         assertEquals(400, http.post("/api/v1/push", Arrays.copyOf(body, 9_998)).status());
@@ -112,6 +118,7 @@ class HostileInputHttpTest {
     }
 
     @Test
+    @Contract("http-6")
     void deepNestingIsRefusedNotFatal() {
         String deep = "[".repeat(1_000_000);
         Http.Reply reply =
@@ -122,6 +129,7 @@ class HostileInputHttpTest {
     }
 
     @Test
+    @Contract("pop-claim-9")
     void aVanishedPollTakesNoLease() throws IOException {
         for (String way : List.of("close", "reset", "half")) {
             String queue = "vanished-" + way + "-" + UUID.randomUUID();
@@ -145,6 +153,7 @@ class HostileInputHttpTest {
     }
 
     @Test
+    @Contract("http-16")
     void manyBadRequestsOnOneConnectionLeaveItUsable() throws IOException {
         try (RawClient client = new RawClient(broker.port())) {
             for (int i = 0; i < 200; i++) {

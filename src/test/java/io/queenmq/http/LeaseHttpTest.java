@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.TestBroker;
@@ -48,6 +49,7 @@ class LeaseHttpTest {
     }
 
     @Test
+    @Contract({"lease-1", "lease-4"})
     void everyLaneOfThePopIsExtended() {
         String queue = "lease-" + UUID.randomUUID();
         http.push(queue, "a", "1");
@@ -73,6 +75,7 @@ class LeaseHttpTest {
     }
 
     @Test
+    @Contract({"http-20", "lease-1"})
     void aLeaseIsNeverShortened() {
         String queue = "lease-" + UUID.randomUUID();
         http.push(queue, "p", "1");
@@ -84,6 +87,7 @@ class LeaseHttpTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", "{}", "nonsense", "[]", "{\"seconds\":\"x\"}"})
+    @Contract("lease-2")
     void aBodyThatSaysNothingExtendsByAMinute(String body) {
         String queue = "lease-" + UUID.randomUUID();
         http.push(queue, "p", "1");
@@ -96,6 +100,7 @@ class LeaseHttpTest {
     }
 
     @Test
+    @Contract("lease-5")
     void anAcknowledgedLeaseIsNotExtended() {
         String queue = "lease-" + UUID.randomUUID();
         http.push(queue, "p", "1");
@@ -105,6 +110,7 @@ class LeaseHttpTest {
     }
 
     @Test
+    @Contract("lease-3")
     void anExpiredLeaseIsNotRevived() {
         String queue = "lease-" + UUID.randomUUID();
         http.push(queue, "p", "1");
@@ -121,6 +127,7 @@ class LeaseHttpTest {
                 "no uuid",
                 "a/b"
             })
+    @Contract("lease-5")
     void anUnknownLeaseIsNoError(String leaseId) {
         assertNothing(extend(leaseId, "{\"seconds\":5}"), leaseId);
     }

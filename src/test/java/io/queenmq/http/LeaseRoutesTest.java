@@ -3,6 +3,7 @@ package io.queenmq.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.queenmq.ack.LeaseExtension;
+import io.queenmq.testkit.Contract;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;
@@ -26,11 +27,13 @@ class LeaseRoutesTest {
                 "{\"seconds\":-5} | 1",
                 "{\"seconds\":99999999999} | 2147483647"
             })
+    @Contract("lease-2")
     void aBodyThatSaysNothingAsksForAMinute(String body, int seconds) {
         assertEquals(seconds, LeaseRoutes.seconds(body.getBytes(StandardCharsets.UTF_8)));
     }
 
     @Test
+    @Contract("lease-4")
     void theAnswerSpellsTheExpiryInEveryWayClientsRead() {
         Instant at = Instant.parse("2026-07-30T11:02:44Z");
         assertEquals(

@@ -3,6 +3,7 @@ package io.queenmq.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.TestBroker;
@@ -31,6 +32,7 @@ class ManyClientsHttpTest {
     private static final int TOTAL = PRODUCERS * LANES_EACH * PER_LANE;
 
     @Test
+    @Contract({"model-4", "pop-claim-8"})
     void everyGroupSeesEveryLaneInOrderAndOnce() throws Exception {
         try (TestBroker broker = TestBroker.start();
                 ExecutorService clients = Executors.newVirtualThreadPerTaskExecutor()) {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.TestBroker;
@@ -18,7 +19,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
-import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -55,6 +55,7 @@ class PopHttpTest {
     }
 
     @Test
+    @Contract({"http-15", "pop-answer-1"})
     void anAnswerHasEveryFieldOfTheContract() {
         String queue = fresh("shape");
         http.pushItems(List.of(Http.item(queue, "cust-7", "ord-1", "{\"n\":1}")));
@@ -101,6 +102,7 @@ class PopHttpTest {
     }
 
     @Test
+    @Contract({"http-10", "pop-param-5", "pop-answer-4"})
     void nothingToDeliverIs204WithoutABody() {
         String queue = fresh("nothing");
         Http.Reply reply = http.pop(queue, "");
@@ -110,6 +112,7 @@ class PopHttpTest {
     }
 
     @Test
+    @Contract({"model-1", "pop-first-7"})
     void aPopOfAnUnknownQueueMakesItAndAPinnedOneDoesNot() throws SQLException {
         String queue = fresh("unknown");
         assertEquals(204, http.get("/api/v1/pop/queue/" + queue + "/partition/p").status());
@@ -119,6 +122,7 @@ class PopHttpTest {
     }
 
     @Test
+    @Contract({"model-8", "pop-1", "limit-3"})
     void aLaneIsDeliveredInOrderAndHeldUntilItsAck() {
         String queue = fresh("fifo");
         http.push(queue, "p", "1", "2", "3", "4", "5");
@@ -130,6 +134,7 @@ class PopHttpTest {
     }
 
     @Test
+    @Contract({"pop-param-1", "pop-claim-3", "pop-claim-4", "pop-answer-2"})
     void batchIsTheBudgetOfTheCallOverAllLanes() {
         String queue = fresh("budget");
         http.push(queue, "a", "1", "2", "3");
@@ -145,6 +150,7 @@ class PopHttpTest {
     }
 
     @Test
+    @Contract({"model-8", "pop-param-2"})
     void oneLaneIsClaimedUnlessMoreAreAskedFor() {
         String queue = fresh("lanes");
         for (String lane : List.of("a", "b", "c")) {
@@ -163,6 +169,7 @@ class PopHttpTest {
 
     @ParameterizedTest
     @CsvSource({"batch=0, 1", "batch=-7, 1", "batch=1, 1", "batch=2147483647, 3", "'', 3"})
+    @Contract("pop-param-1")
     void aBatchBelowOneActsAsOne(String query, int messages) {
         String queue = fresh("batch");
         http.push(queue, "p", "1", "2", "3");
@@ -170,6 +177,7 @@ class PopHttpTest {
     }
 
     @Test
+    @Contract({"model-10", "pop-param-4", "pop-claim-6", "pop-claim-7"})
     void autoAckTakesNoLeaseAndMovesOn() {
         String queue = fresh("auto");
         http.push(queue, "p", "1", "2", "3");
@@ -183,6 +191,7 @@ class PopHttpTest {
     }
 
     @Test
+    @Contract({"pop-2", "pop-param-2"})
     void aPinnedPopSeesItsLaneOnly() {
         String queue = fresh("pinned");
         http.push(queue, "a", "1");
@@ -195,6 +204,7 @@ class PopHttpTest {
     }
 
     @Test
+    @Contract({"model-6", "model-7", "model-9", "pop-param-3"})
     void groupsDoNotMeet() {
         String queue = fresh("groups");
         http.push(queue, "p", "1");
@@ -207,6 +217,7 @@ class PopHttpTest {
     }
 
     @Test
+    @Contract({"pop-param-8", "pop-first-1", "pop-first-3"})
     void aNewGroupBeginsWithWhatComesNext() {
         String queue = fresh("new");
         http.push(queue, "p", "1");
@@ -224,6 +235,7 @@ class PopHttpTest {
     }
 
     @Test
+    @Contract({"pop-param-8", "pop-first-2"})
     void aGroupMayBeginWithEverything() {
         String queue = fresh("all");
         http.push(queue, "p", "1");
@@ -232,6 +244,7 @@ class PopHttpTest {
     }
 
     @Test
+    @Contract({"pop-param-9", "pop-first-4"})
     void aPointInTimeWinsOverTheMode() {
         String queue = fresh("from");
         http.push(queue, "p", "1");
@@ -256,6 +269,7 @@ class PopHttpTest {
     }
 
     @Test
+    @Contract({"model-7", "pop-first-2"})
     void queueModeAlwaysBeginsAtTheOldest() {
         String queue = fresh("queuemode");
         http.push(queue, "p", "1");
@@ -265,6 +279,7 @@ class PopHttpTest {
     }
 
     @Test
+    @Contract({"option-1", "pop-3", "pop-answer-3"})
     void discoveryFindsQueuesByTheirLabels() {
         String namespace = fresh("ns");
         http.push(namespace + ".t1.x", "p", "1");
@@ -291,6 +306,7 @@ class PopHttpTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", "?namespace=", "?namespace=&task=", "?wait=true"})
+    @Contract("pop-3")
     void discoveryNeedsALabel(String query) {
         Http.Reply reply = http.get("/api/v1/pop" + query);
         assertEquals(400, reply.status());
@@ -327,6 +343,7 @@ class PopHttpTest {
                 "conflation=0",
                 "autopilot=on"
             })
+    @Contract("http-9")
     void aBadParameterIsNamed(String query) {
         Http.Reply reply = http.pop("any", query);
         assertEquals(400, reply.status());
@@ -347,65 +364,7 @@ class PopHttpTest {
     }
 
     @Test
-    void aParkedPollIsWokenByAPushToABrandNewLane() throws Exception {
-        String queue = fresh("wake");
-        CompletableFuture<Http.Reply> poll =
-                http.getLater("/api/v1/pop/queue/" + queue + "?wait=true&timeout=30000");
-        http.push(queue, "new", "1");
-        assertEquals(List.of("1"), poll.get().payloads());
-    }
-
-    @Test
-    void aParkedPollOfANewGroupGetsTheMessageThatWakesIt() throws Exception {
-        String queue = fresh("wakegroup");
-        http.push(queue, "old", "0");
-        assertEquals(204, http.pop(queue, "consumerGroup=g").status());
-        CompletableFuture<Http.Reply> poll =
-                http.getLater(
-                        "/api/v1/pop/queue/" + queue + "?wait=true&timeout=30000&consumerGroup=g");
-        http.push(queue, "new", "1");
-        assertEquals(List.of("1"), poll.get().payloads());
-    }
-
-    @Test
-    void aParkedPinnedPollWaitsForItsLane() throws Exception {
-        String queue = fresh("wakepinned");
-        CompletableFuture<Http.Reply> poll =
-                http.getLater(
-                        "/api/v1/pop/queue/" + queue + "/partition/b?wait=true&timeout=30000");
-        http.push(queue, "a", "1");
-        http.push(queue, "b", "2");
-        assertEquals(List.of("2"), poll.get().payloads());
-    }
-
-    @Test
-    void aParkedDiscoveryPollIsWokenByAQueueThatDidNotExist() throws Exception {
-        String namespace = fresh("wakens");
-        CompletableFuture<Http.Reply> poll =
-                http.getLater("/api/v1/pop?wait=true&timeout=30000&namespace=" + namespace);
-        http.push(namespace + ".t", "p", "1");
-        assertEquals(List.of("1"), poll.get().payloads());
-    }
-
-    @Test
-    void aParkedPollIsWokenByTheAckThatFreesTheLane() throws Exception {
-        String queue = fresh("wakeack");
-        http.push(queue, "p", "1", "2");
-        Json first = http.pop(queue, "batch=1").json();
-        CompletableFuture<Http.Reply> poll =
-                http.getLater("/api/v1/pop/queue/" + queue + "?wait=true&timeout=30000");
-        http.ack(first, 0, "completed");
-        assertEquals(List.of("2"), poll.get().payloads());
-    }
-
-    @Test
-    void aLongPollEndsWith204AtItsDeadline() {
-        String queue = fresh("deadline");
-        assertEquals(204, http.pop(queue, "wait=true&timeout=100").status());
-        assertEquals(204, http.pop(queue, "wait=true&timeout=0").status());
-    }
-
-    @Test
+    @Contract({"model-10", "pop-param-7", "pop-claim-2", "pop-claim-6", "pop-wait-1"})
     void anExpiredLeaseIsRedeliveredWithTheNextAttempt() {
         String queue = fresh("expiry");
         http.push(queue, "p", "1", "2");
@@ -420,6 +379,7 @@ class PopHttpTest {
     }
 
     @Test
+    @Contract("option-6")
     void aDelayedMessageIsHiddenUntilItsTimeOnEveryRoute() {
         String queue = fresh("delayed");
         http.post(
@@ -439,19 +399,10 @@ class PopHttpTest {
         assertEquals(List.of("1"), http.pop(queue, "wait=true&timeout=30000").payloads());
     }
 
-    @Test
-    void aDelayedMessageWakesTheParkedPollWhenItIsDue() {
-        String queue = fresh("due");
-        http.post(
-                "/api/v1/configure",
-                "{\"queue\":\"" + queue + "\",\"options\":{\"delayedProcessing\":1}}");
-        http.push(queue, "p", "1");
-        assertEquals(List.of("1"), http.pop(queue, "wait=true&timeout=30000").payloads());
-    }
-
     @ParameterizedTest
     @ValueSource(
             strings = {"a/b", "a%2Fb", "\"quoted\" 'name'", "👑 é €", "..", "a+b&c=d?e#f;g", "300"})
+    @Contract({"http-3", "http-4"})
     void anyNameCanBePushedAndPopped(String shown) {
         String name = (shown.equals("300") ? "x".repeat(300) : shown) + UUID.randomUUID();
         String escaped = name.replace("\"", "\\\"");

@@ -9,6 +9,7 @@ import io.queenmq.pop.PopResult;
 import io.queenmq.segment.Frame;
 import io.queenmq.segment.FrameWriter;
 import io.queenmq.segment.Segment;
+import io.queenmq.testkit.Contract;
 import java.time.Instant;
 import java.util.List;
 import java.util.UUID;
@@ -31,6 +32,7 @@ class PopJsonTest {
     }
 
     @Test
+    @Contract({"pop-answer-1", "pop-answer-5"})
     void everyFieldOfTheContractIsThereInItsOrder() {
         PopResult.Lane lane =
                 new PopResult.Lane(
@@ -76,6 +78,7 @@ class PopJsonTest {
     }
 
     @Test
+    @Contract("pop-answer-2")
     void partsOfSegmentsOfSeveralLanesFollowEachOther() {
         Frame[] frames = {
             Frame.of("a", null, null, Slice.utf8("0")),
@@ -113,6 +116,7 @@ class PopJsonTest {
     }
 
     @Test
+    @Contract("model-12")
     void bytesThatAreNoJsonArriveAsBase64() {
         Frame frame = Frame.of("t", null, null, Slice.utf8("no \"json"));
         Frame bytes =

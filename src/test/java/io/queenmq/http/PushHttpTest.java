@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.TestBroker;
@@ -40,6 +41,7 @@ class PushHttpTest {
     }
 
     @Test
+    @Contract({"push-5", "push-8", "push-16"})
     void everyItemIsAnsweredInItsOrder() {
         Http.Reply reply =
                 push(
@@ -64,6 +66,7 @@ class PushHttpTest {
     }
 
     @Test
+    @Contract({"push-5", "push-17"})
     void theIdOfTheAnswerIsTheIdOfTheMessage() {
         Json pushed =
                 push(
@@ -80,12 +83,14 @@ class PushHttpTest {
     }
 
     @Test
+    @Contract("push-3")
     void itemsWithoutAPartitionGoToDefault() {
         push("{\"queue\":\"push.default\",\"payload\":1}");
         assertEquals("Default", http.pop("push.default", "").json().text("partition"));
     }
 
     @Test
+    @Contract("push-1")
     void noItemsAreNoError() {
         Http.Reply reply = http.post("/api/v1/push", "{\"items\":[]}");
         assertEquals(201, reply.status());
@@ -107,6 +112,7 @@ class PushHttpTest {
                 "\"\"",
                 "false"
             })
+    @Contract({"model-11", "push-4"})
     void payloadsComeBackByteForByte(String payload) {
         String queue = "push.bytes." + UUID.randomUUID();
         push(
@@ -120,6 +126,7 @@ class PushHttpTest {
     }
 
     @Test
+    @Contract({"http-20", "push-18", "dedup-1", "dedup-7"})
     void aTransactionIdIsStoredOncePerLaneAndWindow() {
         Json first = push(Http.item("push.dup", "p", "same", "1")).json();
         Json second =
@@ -141,6 +148,7 @@ class PushHttpTest {
     }
 
     @Test
+    @Contract("dedup-5")
     void ofTwoEqualIdsInOneRequestTheFirstWins() {
         Json json =
                 push(
@@ -156,6 +164,7 @@ class PushHttpTest {
     }
 
     @Test
+    @Contract("dedup-4")
     void aConsumedMessageStillCountsAsADuplicate() {
         push(Http.item("push.consumed", "p", "x", "1"));
         assertEquals(List.of("1"), http.pop("push.consumed", "autoAck=true").payloads());
@@ -165,6 +174,7 @@ class PushHttpTest {
     }
 
     @Test
+    @Contract({"option-7", "dedup-8"})
     void withoutAWindowOnlyTheRequestIsLookedAt() {
         http.post(
                 "/api/v1/configure",
@@ -181,6 +191,7 @@ class PushHttpTest {
     }
 
     @Test
+    @Contract({"push-3", "push-5"})
     void emptyIdsAndPartitionsAreAbsent() {
         Json json =
                 push(Http.item("push.empty", "", "", "1"), Http.item("push.empty", "", "", "2"))
@@ -191,6 +202,7 @@ class PushHttpTest {
     }
 
     @Test
+    @Contract("push-6")
     void aTraceIsStoredIfItIsAUuid() {
         String trace = "11111111-2222-4333-8444-555555555555";
         push(
@@ -202,6 +214,7 @@ class PushHttpTest {
     }
 
     @Test
+    @Contract({"http-4", "push-2"})
     void oneBadItemRefusesTheRequestAndNothingIsStored() {
         String good = Http.item("push.refused", "p", null, "1");
         for (String bad :
@@ -220,6 +233,7 @@ class PushHttpTest {
     }
 
     @Test
+    @Contract({"model-1", "model-2"})
     void theFirstPushMakesTheQueueWithLabelsFromItsName() throws SQLException {
         push(Http.item("labels.task.rest", "p", null, "1"), Http.item("nolabels", "p", null, "1"));
         try (Connection connection = broker.database().connect()) {
@@ -238,6 +252,7 @@ class PushHttpTest {
     }
 
     @Test
+    @Contract({"push-8", "push-10", "pop-param-1"})
     void tenThousandItemsAreStoredInOrder() {
         List<String> items = new ArrayList<>();
         List<String> wanted = new ArrayList<>();
@@ -251,5 +266,93 @@ class PushHttpTest {
             got.addAll(http.pop("push.many", "batch=100000&autoAck=true").payloads());
         }
         assertEquals(wanted, got);
+    }
+
+    @Test
+    @Contract({"push-4", "push-7", "http-2"})
+    void whatIsNoFieldOfAnItemIsIgnored() {
+        String item = "{\"queue\":\"push.fields\",\"payload\":1,\"x\":[{}],";
+        push(item + "\"data\":2,\"producerSub\":\"root\",\"id\":\"7\",\"offset\":9}");
+        Json popped = http.pop("push.fields", "").json();
+        assertEquals("1", popped.text("messages", 0, "data"));
+        assertTrue(popped.isNull("messages", 0, "producerSub"));
+        Http.Reply reply =
+                http.post("/api/v1/push", "{\"items\":[{\"queue\":\"push.fields\",\"data\":2}]}");
+        assertEquals(400, reply.status());
+        assertEquals("{\"error\":\"items[0].payload is required\"}", reply.body());
+        assertEquals(201, http.post("/api/v1/push", "{\"x\":1,\"items\":[]}").status());
+    }
+
+    @Test
+    @Contract("model-1")
+    void namesAreCaseSensitive() {
+        push(
+                Http.item("push.case", "P", "x", "1"),
+                Http.item("push.Case", "p", "x", "2"),
+                Http.item("push.case", "p", "x", "3"));
+        assertEquals(List.of("2"), http.pop("push.Case", "").payloads());
+        String lanes = "/api/v1/pop/queue/push.case/partition/";
+        assertEquals(List.of("1"), http.get(lanes + "P").payloads());
+        assertEquals(List.of("3"), http.get(lanes + "p").payloads());
+    }
+
+    @Test
+    @Contract("dedup-4")
+    void aDeadLetterStillCountsAsADuplicate() {
+        Json first = push(Http.item("push.dead", "p", "x", "1")).json();
+        Json popped = http.pop("push.dead", "").json();
+        assertEquals("true", http.ack(popped, 0, "dlq").text(0, "dlq"));
+        Json again = push(Http.item("push.dead", "p", "x", "1")).json();
+        assertEquals("duplicate", again.text(0, "status"));
+        assertEquals(first.text(0, "message_id"), again.text(0, "message_id"));
+        assertEquals(204, http.pop("push.dead", "").status());
+    }
+
+    @Test
+    @Contract("push-18")
+    void aDuplicateOfWhatHasNoPayloadLeftHasTheIdOfNothing() throws SQLException {
+        push(Http.item("push.gone", "p", "x", "1"));
+        try (Connection connection = broker.database().connect()) {
+            TestDatabase.rows(
+                    connection,
+                    "update queen_store.segments set frames = null where partition_id in (select"
+                            + " p.id from queen_store.partitions p join queen_store.queues q on q.id"
+                            + " = p.queue_id where q.name = 'push.gone')");
+        }
+        Json again = push(Http.item("push.gone", "p", "x", "1")).json();
+        assertEquals("duplicate", again.text(0, "status"));
+        assertEquals("00000000-0000-0000-0000-000000000000", again.text(0, "message_id"));
+    }
+
+    @Test
+    @Contract("dedup-8")
+    void withoutAWindowAcksFindTheirMessages() {
+        http.post(
+                "/api/v1/configure",
+                "{\"queue\":\"push.acks\",\"options\":{\"dedupWindowSeconds\":0}}");
+        push(
+                Http.item("push.acks", "p", "x", "1"),
+                Http.item("push.acks", "p", "y", "2"),
+                Http.item("push.acks", "p", "z", "3"));
+        Json popped = http.pop("push.acks", "").json();
+        assertEquals("true", http.ack(popped, 0, "completed").text(0, "success"));
+        assertEquals("true", http.ack(popped, 1, "retry").text(0, "leaseReleased"));
+        assertEquals(List.of("2", "3"), http.pop("push.acks", "").payloads());
+    }
+
+    @Test
+    @Contract("dedup-10")
+    void idsAreComparedAsText() {
+        String id = UUID.randomUUID().toString();
+        Json json =
+                push(
+                                Http.item("push.text", "p", "a" + id.substring(1), "1"),
+                                Http.item("push.text", "p", "A" + id.substring(1), "2"),
+                                Http.item("push.text", "p", "x", "3"),
+                                Http.item("push.text", "p", "x ", "4"))
+                        .json();
+        for (int i = 0; i < 4; i++) {
+            assertEquals("queued", json.text(i, "status"));
+        }
     }
 }

@@ -10,6 +10,7 @@ import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.push.PushItem;
 import io.queenmq.push.PushResult;
+import io.queenmq.testkit.Contract;
 import io.queenmq.web.JsonBody;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -72,6 +73,7 @@ class PushJsonTest {
     }
 
     @Test
+    @Contract({"model-11", "http-6"})
     void longNumbersStringsAndNamesAreLegal() {
         for (String payload :
                 List.of(
@@ -84,6 +86,7 @@ class PushJsonTest {
     }
 
     @Test
+    @Contract("http-6")
     void nestingIsBoundedByADocumentedDepth() {
         // The body's object, the array and the item are three levels of their own.
         int depth = JsonBody.DEPTH_MAX - 3;
@@ -114,6 +117,7 @@ class PushJsonTest {
     }
 
     @Test
+    @Contract("push-3")
     void whatIsAbsentHasItsDefault() {
         PushItem item = read("{\"items\":[{\"queue\":\"q\",\"payload\":null}]}").getFirst();
         assertEquals("Default", item.partition());
@@ -136,11 +140,13 @@ class PushJsonTest {
     }
 
     @Test
+    @Contract("push-1")
     void noItemsAreNoItems() {
         assertEquals(List.of(), read("{\"items\":[]}"));
     }
 
     @Test
+    @Contract("push-6")
     void aTraceThatIsNoUuidIsLeftOut() {
         String head = "{\"items\":[{\"queue\":\"q\",\"payload\":1,\"traceId\":";
         assertNull(read(head + "\"abc\"}]}").getFirst().traceId());
@@ -188,11 +194,13 @@ class PushJsonTest {
                 "[] | bad body: must be a JSON object",
                 "{\"items\":[]} {} | bad body: more than one JSON value"
             })
+    @Contract("push-1")
     void refusalsNameWhatIsWrong(String body, String detail) {
         assertEquals(detail, refusal(body));
     }
 
     @Test
+    @Contract("http-4")
     void namesThatAreTooLongAreMeasured() {
         assertEquals(
                 "items[0].queue must be at most 1024 bytes, got 1026",
@@ -235,6 +243,7 @@ class PushJsonTest {
     }
 
     @Test
+    @Contract("http-1")
     void invalidUtf8IsRefusedWhereverItIs() {
         byte[] body =
                 "{\"items\":[{\"queue\":\"q\",\"payload\":\"abc\"}]}"
@@ -251,6 +260,7 @@ class PushJsonTest {
     }
 
     @Test
+    @Contract("http-1")
     void otherEncodingsAreNotGuessed() {
         String body = "{\"items\":[]}";
         for (byte[] bytes :
@@ -263,6 +273,7 @@ class PushJsonTest {
     }
 
     @Test
+    @Contract("push-16")
     void resultsKeepTheOrderAndTheSpellingOfTheContract() {
         UUID id = UUID.fromString("01990000-0000-7000-8000-000000000001");
         List<PushItem> items =

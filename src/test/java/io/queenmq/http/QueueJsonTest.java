@@ -9,6 +9,7 @@ import io.queenmq.queue.QueueOptions;
 import io.queenmq.queue.Queues.Configured;
 import io.queenmq.queue.Queues.Mode;
 import io.queenmq.queue.Queues.Option;
+import io.queenmq.testkit.Contract;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
@@ -26,6 +27,7 @@ class QueueJsonTest {
     }
 
     @Test
+    @Contract("configure-3")
     void optionsStandInABagOrBesideTheQueue() {
         Map<String, Option> wanted =
                 Map.of(
@@ -49,6 +51,7 @@ class QueueJsonTest {
     }
 
     @Test
+    @Contract("configure-4")
     void labelsBesideABagAreFoldedInUnlessItSaysOtherwise() {
         assertEquals(
                 Map.of("namespace", string("inner"), "task", string("outer")),
@@ -69,6 +72,7 @@ class QueueJsonTest {
     }
 
     @Test
+    @Contract("configure-2")
     void theEmptyQueueIsAName() {
         assertEquals("", read("{\"queue\":\"\"}").queue());
     }
@@ -85,11 +89,13 @@ class QueueJsonTest {
                 "[] | bad body: must be a JSON object",
                 "{\"queue\":\"a\\u0000\"} | queue must not contain a NUL character"
             })
+    @Contract("configure-7")
     void refusalsNameWhatIsWrong(String body, String detail) {
         assertEquals(detail, assertThrows(QueenException.class, () -> read(body)).detail());
     }
 
     @Test
+    @Contract("configure-1")
     void theAnswerEchoesEveryOptionInForce() {
         QueueOptions options =
                 new QueueOptions(
@@ -112,6 +118,7 @@ class QueueJsonTest {
     }
 
     @Test
+    @Contract("configure-13")
     void deletingNothingIsSaidAndIsNoError() {
         assertEquals(
                 "{\"deleted\":true,\"queue\":\"q\",\"existed\":true}",

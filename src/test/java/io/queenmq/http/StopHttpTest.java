@@ -3,6 +3,7 @@ package io.queenmq.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.TestBroker;
 import io.queenmq.testkit.TestDatabase;
@@ -15,6 +16,7 @@ import org.junit.jupiter.api.Test;
 /** A broker that stops answers what it has accepted. */
 class StopHttpTest {
     @Test
+    @Contract("http-19")
     void parkedPollsAreAnsweredWithNothing() throws Exception {
         List<CompletableFuture<Http.Reply>> polls = new ArrayList<>();
         TestBroker broker = TestBroker.start();
@@ -35,6 +37,7 @@ class StopHttpTest {
     }
 
     @Test
+    @Contract("http-19")
     void pushesInFlightAreStoredAndAnswered() throws Exception {
         try (TestDatabase database = TestDatabase.migrated()) {
             TestBroker broker = TestBroker.on(database);

@@ -3,6 +3,7 @@ package io.queenmq.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.queenmq.pop.StartAt;
+import io.queenmq.testkit.Contract;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -13,6 +14,7 @@ class SubscriptionTest {
     private static final StartAt OLDEST = new StartAt.Oldest();
 
     @Test
+    @Contract("pop-param-8")
     void withoutAPointTheModeDecidesAndWithoutAModeTheServer() {
         assertEquals(NOW, Subscription.of(null, null, true));
         assertEquals(OLDEST, Subscription.of("", "", false));
@@ -23,6 +25,7 @@ class SubscriptionTest {
     }
 
     @Test
+    @Contract("pop-param-9")
     void aPointWinsOverTheMode() {
         assertEquals(NOW, Subscription.of("all", "now", false));
         assertEquals(
@@ -44,17 +47,20 @@ class SubscriptionTest {
                 "2026-07-30T09:00",
                 "2026-07-30 09:00:00"
             })
+    @Contract("pop-param-9")
     void isoTimestampsAreReadInUtc(String text) {
         assertEquals(Instant.parse("2026-07-30T09:00:00Z"), Subscription.instant(text));
     }
 
     @Test
+    @Contract("pop-param-9")
     void aDateIsItsMidnight() {
         assertEquals(Instant.parse("2026-07-30T00:00:00Z"), Subscription.instant("2026-07-30"));
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"yesterday", "2026-13-01", "2026-07-30T25:00:00Z", "1753866000", "x"})
+    @Contract("pop-first-5")
     void aPointThatCannotBeReadIsNow(String text) {
         assertEquals(NOW, Subscription.of("all", text, false));
     }

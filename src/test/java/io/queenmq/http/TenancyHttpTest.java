@@ -3,6 +3,7 @@ package io.queenmq.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.TestBroker;
@@ -31,6 +32,7 @@ class TenancyHttpTest {
     }
 
     @Test
+    @Contract("model-14")
     void oneNameIsTwoQueues() {
         here.push("shared", "p", "\"here\"");
         there.push("shared", "p", "\"there\"");
@@ -42,6 +44,7 @@ class TenancyHttpTest {
     }
 
     @Test
+    @Contract("dedup-1")
     void theSameTransactionIdIsNoDuplicateElsewhere() {
         List<String> item = List.of(Http.item("dup", "p", "same", "1"));
         assertEquals("queued", here.pushItems(item).json().text(0, "status"));
@@ -49,6 +52,7 @@ class TenancyHttpTest {
     }
 
     @Test
+    @Contract({"model-14", "ack-error-7"})
     void aForeignLaneCannotBeAcknowledged() {
         here.push("ack", "p", "1");
         Json popped = here.pop("ack", "").json();
@@ -58,6 +62,7 @@ class TenancyHttpTest {
     }
 
     @Test
+    @Contract({"model-14", "lease-5"})
     void aForeignLeaseCannotBeExtended() {
         here.push("lease", "p", "1");
         String path = "/api/v1/lease/" + here.pop("lease", "").json().text("leaseId") + "/extend";
@@ -66,6 +71,7 @@ class TenancyHttpTest {
     }
 
     @Test
+    @Contract("model-14")
     void aForeignQueueCannotBeDeleted() {
         here.push("delete", "p", "1");
         assertEquals(
@@ -74,6 +80,7 @@ class TenancyHttpTest {
     }
 
     @Test
+    @Contract("model-14")
     void discoveryStaysAtHome() {
         here.push("labels.a", "p", "1");
         assertEquals(204, there.get("/api/v1/pop?namespace=labels").status());
@@ -81,6 +88,7 @@ class TenancyHttpTest {
     }
 
     @Test
+    @Contract("model-15")
     void whatIsNoTenantIsRefusedOnDataRoutesOnly() {
         Http nobody = broker.http().as("nobody");
         Http.Reply refused = nobody.pop("any", "");
@@ -91,6 +99,7 @@ class TenancyHttpTest {
     }
 
     @Test
+    @Contract("model-14")
     void withoutTheHeaderEverybodyIsTheDefaultTenant() {
         broker.http().push("default", "p", "1");
         assertEquals(

@@ -2,12 +2,14 @@ package io.queenmq.model;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.queenmq.testkit.Contract;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
@@ -17,6 +19,7 @@ class FailureTest {
             Pattern.compile("^\\| `(\\w+)` \\| (\\d{3}) \\| (\\w+) \\| .+ \\|$", Pattern.MULTILINE);
 
     @Test
+    @Contract("error-1")
     void manualListsExactlyTheseWithStatusAndAdvice() throws IOException {
         List<String> manual =
                 ROW.matcher(Files.readString(Path.of("docs/errors.md")))
@@ -34,5 +37,16 @@ class FailureTest {
                                                 + failure.retry().name().toLowerCase(Locale.ROOT))
                         .toList();
         assertEquals(catalogue, manual);
+    }
+
+    /** 429 is a proxy's word for its own limits; 502 and 504 are what a gateway says of others. */
+    @Test
+    @Contract("error-4")
+    void overloadAndOutagesAre503AndNothingElse() {
+        for (Failure failure : Failure.values()) {
+            boolean later = failure.retry() != Failure.Retry.NEVER;
+            assertEquals(later, failure.status() == 503, failure.code());
+            assertEquals(true, Set.of(400, 404, 409, 413, 500, 503).contains(failure.status()));
+        }
     }
 }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.UUID;
@@ -13,6 +14,7 @@ class IdsTest {
     private static final long HIGHEST = Ids.PARTITION_NUMBER_LIMIT - 1;
 
     @Test
+    @Contract("model-3")
     void partitionIdShowsItsNumberInHex() {
         assertEquals("00000000-0000-8000-8000-00000000002a", Ids.partitionId(42).toString());
         assertEquals(42, Ids.partitionNumber(Ids.partitionId(42)));

@@ -14,6 +14,7 @@ import io.queenmq.ready.Poll;
 import io.queenmq.runtime.Clock;
 import io.queenmq.testkit.Await;
 import io.queenmq.testkit.ConsumeEngine;
+import io.queenmq.testkit.Contract;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -51,6 +52,7 @@ class NotifyEngineTest {
     }
 
     @Test
+    @Contract("pop-wait-3")
     void aWriteAtOneBrokerWakesAPollAtTheOther() throws Exception {
         CompletableFuture<PopResult> answer = park(second, queueMode("hinted"));
         first.push("hinted", "a", "1");
@@ -65,6 +67,7 @@ class NotifyEngineTest {
     }
 
     @Test
+    @Contract("pop-wait-3")
     void aReleaseAtOneBrokerWakesAPollAtTheOther() throws Exception {
         first.push("released", "a", "1", "2");
         PopRequest one = sized(queueMode("released"), 1, 1);
@@ -87,6 +90,7 @@ class NotifyEngineTest {
     }
 
     @Test
+    @Contract("pop-wait-3")
     void withoutAListenerALookFindsWhatWasWritten() throws Exception {
         secondCarrier.close();
         CompletableFuture<PopResult> answer = park(second, queueMode("bridged"));

@@ -17,6 +17,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.queenmq.ack.AckStatus;
 import io.queenmq.testkit.Await;
 import io.queenmq.testkit.ConsumeEngine;
+import io.queenmq.testkit.Contract;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -66,6 +67,7 @@ class PopEngineTest {
     }
 
     @Test
+    @Contract("pop-first-7")
     void aPopOfAnUnknownQueueMakesItsRowAndPinnedOrDiscoveryDoNot() {
         assertEquals(PopResult.EMPTY, engine.pop(queueMode("made.by.pop")));
         assertEquals(
@@ -78,6 +80,7 @@ class PopEngineTest {
     }
 
     @Test
+    @Contract("model-6")
     void groupsAreIndependent() {
         engine.push("two-groups", "a", "1", "2");
         PopRequest first = request(new PopScope.Queue("two-groups"), "first");
@@ -92,6 +95,7 @@ class PopEngineTest {
     }
 
     @Test
+    @Contract("pop-claim-3")
     void aPopOfSeveralLanesFillsTheBudgetLaneByLane() {
         for (String lane : List.of("a", "b", "c")) {
             engine.push("wide", lane, lane + 1, lane + 2, lane + 3, lane + 4);
@@ -125,6 +129,7 @@ class PopEngineTest {
     }
 
     @Test
+    @Contract("pop-claim-2")
     void anExpiredLeaseIsDeliveredAgainToAParkedPollAndCounted() {
         engine.push("expiring", "a", "1");
         engine.pop(leased(queueMode("expiring"), 1));
@@ -134,6 +139,7 @@ class PopEngineTest {
     }
 
     @Test
+    @Contract("pop-wait-1")
     void aWriteWakesAParkedPollEvenOfABrandNewLane() throws Exception {
         PopRequest parked = waiting(queueMode("waking"), Duration.ofSeconds(60));
         CompletableFuture<PopResult> answer = park(parked);
@@ -142,6 +148,7 @@ class PopEngineTest {
     }
 
     @Test
+    @Contract("pop-first-8")
     void aPinnedPollWaitsForALaneThatDoesNotExistAndGetsTheMessageThatMakesIt() throws Exception {
         PopRequest parked =
                 starting(
@@ -156,6 +163,7 @@ class PopEngineTest {
     }
 
     @Test
+    @Contract("pop-wait-1")
     void pinnedPopsServeTheirLaneOnlyAndWakeOnTheRelease() throws Exception {
         engine.push("pinned", "a", "a1", "a2");
         engine.push("pinned", "b", "b1");
@@ -194,6 +202,7 @@ class PopEngineTest {
     }
 
     @Test
+    @Contract("pop-claim-9")
     void aClientThatHasGoneTakesNothingAndTheNextGetsTheFirstAttempt() throws Exception {
         AtomicReference<Runnable> onGone = new AtomicReference<>();
         AtomicBoolean gone = new AtomicBoolean();
@@ -228,6 +237,7 @@ class PopEngineTest {
     }
 
     @Test
+    @Contract("pop-claim-9")
     void whatIsGivenBackIsAtOnceAnotherOnesFirstAttempt() throws Exception {
         engine.push("back", "a", "1");
         PopResult lost = engine.pop(queueMode("back"));
@@ -297,6 +307,7 @@ class PopEngineTest {
     }
 
     @Test
+    @Contract("pop-wait-5")
     void aParkedPollGoesOnWhenItsQueueIsDeletedAndMadeAgain() throws Exception {
         engine.push("phoenix", "a", "1");
         PopResult first = engine.pop(queueMode("phoenix"));
@@ -317,6 +328,7 @@ class PopEngineTest {
     }
 
     @Test
+    @Contract("pop-param-1")
     void aLargeAnswerIsReadBehindTheClaimAndCutWhereItGetsTooLarge() {
         String payload = "x".repeat(3 << 20);
         for (int i = 0; i < 8; i++) {
@@ -330,6 +342,7 @@ class PopEngineTest {
     }
 
     @Test
+    @Contract("model-4")
     void manyConsumersSeeEveryLaneInOrderAndNothingTwice() throws Exception {
         int lanes = 12;
         int perLane = 40;
@@ -379,6 +392,7 @@ class PopEngineTest {
     }
 
     @Test
+    @Contract("model-8")
     void everyPopOfACrowdGetsALaneOfItsOwn() throws Exception {
         int lanes = 64;
         for (int lane = 0; lane < lanes; lane++) {
@@ -402,6 +416,7 @@ class PopEngineTest {
     }
 
     @Test
+    @Contract("pop-wait-3")
     void thousandsOfParkedPollsHoldNoConnectionAndAreAllAnswered() throws Exception {
         int polls = 2_000;
         List<CompletableFuture<PopResult>> answers = new ArrayList<>();

@@ -3,6 +3,7 @@ package io.queenmq.pop;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.LogFixture.Claim;
 import io.queenmq.testkit.LogFixture.Job;
@@ -17,6 +18,7 @@ import org.junit.jupiter.api.Test;
 /** Where a group begins in a lane, and claims that meet there. */
 class PopFirstContactProceduresTest extends PopScene {
     @Test
+    @Contract("pop-first-4")
     void claimFirstPlacesTheCursorByTheRuleOfTheGroup() throws SQLException {
         long bare = log.lane(queue);
         log.fill(bare, 1, 3);
@@ -26,6 +28,7 @@ class PopFirstContactProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-first-6")
     void claimFirstOfAnUnregisteredGroupUsesTheRuleOfThePop() throws SQLException {
         int pinned = log.group(queue, "pinned", null, null);
         log.fill(lane, 1, 3);
@@ -41,6 +44,7 @@ class PopFirstContactProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-first-8")
     void claimFirstDeliversWhatCameAfterThePollArrived() throws SQLException {
         int pinned = log.group(queue, "pinned", null, null);
         Instant arrival = serverNow();
@@ -52,6 +56,7 @@ class PopFirstContactProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-claim-5")
     void claimFirstWritesNoRowForAnIdleLaneOfARegisteredGroup() throws SQLException {
         long bare = log.lane(queue);
         assertEquals(

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.LogFixture.Candidate;
 import io.queenmq.testkit.LogFixture.Claim;
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.Test;
 
 class PopProceduresTest extends PopScene {
     @Test
+    @Contract("pop-claim-3")
     void leasesUpToTheBudgetAcrossSegments() throws SQLException {
         log.fill(lane, 3, 10);
         Job job = Job.of(25);
@@ -59,6 +61,7 @@ class PopProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-param-7")
     void leaseLastsAsLongAsThePopSaysElseTheQueue() throws SQLException {
         log.run("update queen_store.queues set lease_seconds = 600 where id = ?", queue);
         log.fill(lane, 1, 1);
@@ -76,6 +79,7 @@ class PopProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract({"pop-claim-1", "pop-claim-2"})
     void aLiveLeaseIsHeldAndAnExpiredOneIsTakenOver() throws SQLException {
         log.fill(lane, 1, 3);
         Claim first = log.claimLeased(Job.of(3), group, lane).getFirst();
@@ -90,6 +94,7 @@ class PopProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-claim-6")
     void countsDeliveriesOfTheSameFirstOffsetOnly() throws SQLException {
         log.fill(lane, 1, 6);
         for (int attempt = 1; attempt <= 3; attempt++) {
@@ -101,6 +106,7 @@ class PopProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-claim-3")
     void fillsTheBudgetLaneByLaneInServingOrder() throws SQLException {
         long[] lanes = lanes(4, 4);
         List<Claim> claims =
@@ -117,6 +123,7 @@ class PopProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-param-2")
     void stopsAtTheLaneLimitCountingOnlyLanesThatDeliver() throws SQLException {
         long[] lanes = lanes(4, 4);
         log.run("update queen_store.cursors set committed = 3 where partition_id = ?", lanes[0]);
@@ -187,6 +194,7 @@ class PopProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-claim-7")
     void autoAckCommitsOnlyWhatItReturnsAndTakesNoLease() throws SQLException {
         log.fill(lane, 3, 10);
         Integer size =
@@ -226,6 +234,7 @@ class PopProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("option-6")
     void delayedProcessingHidesTheRecentTail() throws SQLException {
         log.fill(lane, 3, 2);
         log.run(
@@ -259,6 +268,7 @@ class PopProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("model-13")
     void sealsALaneWhoseMessagesAreGone() throws SQLException {
         log.fill(lane, 2, 5);
         log.run("delete from queen_store.segments where partition_id = ?", lane);
@@ -268,6 +278,7 @@ class PopProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("model-13")
     void resumesBehindAHoleWiderThanTheBudget() throws SQLException {
         log.fill(lane, 6, 5);
         log.run(
@@ -283,6 +294,7 @@ class PopProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("model-13")
     void skipsSegmentsWhosePayloadHasExpired() throws SQLException {
         log.fill(lane, 3, 5);
         log.run(
@@ -293,6 +305,7 @@ class PopProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("model-13")
     void startsAtTheLogStartWhenTheCursorIsBehindIt() throws SQLException {
         log.fill(lane, 3, 5);
         log.run("update queen_store.partitions set log_start = 5 where id = ?", lane);
@@ -335,6 +348,7 @@ class PopProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-claim-5")
     void anEmptyLaneIsReadWithoutWritingAnything() throws SQLException {
         connection.setAutoCommit(false);
         assertEquals("empty", log.claimLeased(Job.of(1), group, lane).getFirst().verdict());
@@ -356,6 +370,7 @@ class PopProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-claim-9")
     void aReleasedClaimChargesNoDelivery() throws SQLException {
         log.fill(lane, 1, 3);
         log.claimLeased(Job.of(2), group, lane);
@@ -369,6 +384,7 @@ class PopProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-claim-1")
     void aLockedCursorIsBusyAndNeverWaitedFor() throws SQLException {
         log.fill(lane, 1, 3);
         try (Connection other = database.connect()) {
@@ -385,6 +401,7 @@ class PopProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("model-4")
     void claimsWhileAnAppendHoldsTheLaneSeeOnlyWhatIsCommitted() throws SQLException {
         log.fill(lane, 1, 3);
         try (Connection other = database.connect()) {

@@ -10,6 +10,7 @@ import io.queenmq.dedup.Range;
 import io.queenmq.model.Caller;
 import io.queenmq.queue.LaneName;
 import io.queenmq.runtime.Clock;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -132,6 +133,7 @@ class PushColdTest {
     }
 
     @Test
+    @Contract("dedup-3")
     void answersExactlyWithoutAnyMemory() throws SQLException {
         fill("forgetful");
         try (TestEngine engine =
@@ -144,6 +146,7 @@ class PushColdTest {
      * The clock of the server decides what a duplicate is, also when that of the broker is slow.
      */
     @Test
+    @Contract("dedup-2")
     void keyThatIsOutOfTheWindowIsNoDuplicateWhateverTheBrokersClockSays() throws SQLException {
         fill("slow");
         try (Connection connection = server.connect()) {
@@ -192,6 +195,7 @@ class PushColdTest {
 
     /** A window that grew just now makes append doubt what brokers vouch for, but not for ever. */
     @Test
+    @Contract("dedup-13")
     void servesALaneWithManyKeysWhoseWindowGrew() throws SQLException {
         fill("grown");
         try (TestEngine engine = new TestEngine(server)) {
@@ -231,6 +235,7 @@ class PushColdTest {
 
     /** Another broker's writes end what this one can vouch for, until it has read them back. */
     @Test
+    @Contract("dedup-3")
     void catchesUpWithAnotherBroker() throws SQLException {
         try (TestEngine one = new TestEngine(server);
                 TestEngine two = new TestEngine(server)) {

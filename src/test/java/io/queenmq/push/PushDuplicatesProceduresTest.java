@@ -11,6 +11,7 @@ import io.queenmq.model.UuidMint;
 import io.queenmq.push.AppendCall.Verdict;
 import io.queenmq.segment.Frame;
 import io.queenmq.segment.MessageKey;
+import io.queenmq.testkit.Contract;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.UUID;
@@ -19,6 +20,7 @@ import org.junit.jupiter.api.Test;
 /** What append says of keys that its lanes hold already, and how far it looks. */
 class PushDuplicatesProceduresTest extends PushScene {
     @Test
+    @Contract("dedup-3")
     void duplicatesAreNamedWithTheirOriginalsAndNothingIsStored() throws SQLException {
         long lane = lane("a");
         UuidMint mint = new UuidMint(System::currentTimeMillis);
@@ -63,6 +65,7 @@ class PushDuplicatesProceduresTest extends PushScene {
     }
 
     @Test
+    @Contract("dedup-9")
     void originalIsTheLowestOffsetWithinTheWindow() throws SQLException {
         long lane = lane("a");
         lines(first, "update queen_store.queues set dedup_window_seconds = 0 where id = " + queue);
@@ -76,6 +79,7 @@ class PushDuplicatesProceduresTest extends PushScene {
     }
 
     @Test
+    @Contract("dedup-2")
     void originalOutsideOfTheWindowIsNoDuplicate() throws SQLException {
         long lane = lane("a");
         AppendCall.of(lane, "x").runAlone(first);
@@ -88,6 +92,7 @@ class PushDuplicatesProceduresTest extends PushScene {
 
     /** Brokers may vouch for a while by the window they knew before. */
     @Test
+    @Contract("dedup-13")
     void vouchingByTheWindowDoesNotCountWhileTheWindowHasJustGrown() throws SQLException {
         long lane = lane("a");
         AppendCall.of(lane, "x").runAlone(first);
@@ -112,6 +117,7 @@ class PushDuplicatesProceduresTest extends PushScene {
     }
 
     @Test
+    @Contract("push-18")
     void originalWithoutPayloadHasTheNilId() throws SQLException {
         long lane = lane("a");
         AppendCall.of(lane, "x").runAlone(first);
@@ -207,6 +213,7 @@ class PushDuplicatesProceduresTest extends PushScene {
     }
 
     @Test
+    @Contract("dedup-12")
     void whatADeletedQueueHoldsIsNoOriginal() throws SQLException {
         long lane = lane("deleted under a broker");
         AppendCall.of(lane, "x").runAlone(first);

@@ -16,6 +16,7 @@ import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.model.Slice;
 import io.queenmq.testkit.Await;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -125,6 +126,7 @@ class PushEngineTest {
     }
 
     @Test
+    @Contract("model-11")
     void payloadBytesAreStoredAsTheyCame() throws SQLException {
         String payload =
                 "{\"a\":1e400,\"a\":[12345678901234567890123456789012345678901,\"\\u0000\\ud800\"]}";
@@ -133,6 +135,7 @@ class PushEngineTest {
     }
 
     @Test
+    @Contract("dedup-5")
     void sameTransactionIdTwiceInARequestIsStoredOnce() throws SQLException {
         List<PushResult> results =
                 engine.push(
@@ -147,6 +150,7 @@ class PushEngineTest {
     }
 
     @Test
+    @Contract({"push-18", "dedup-7"})
     void repeatedPushAnswersWithTheOriginalIdsAndStoresTheRest() throws SQLException {
         List<PushItem> items = batch("repeat", "a", 10, "m");
         List<PushResult> first = engine.push.push(Caller.ANYONE, items);
@@ -179,6 +183,7 @@ class PushEngineTest {
      * offsets.
      */
     @Test
+    @Contract({"push-10", "push-14"})
     void manyProducersOverFewLanesKeepOrderWithoutGapsOrDuplicates() throws Exception {
         int producers = 32;
         int rounds = 20;
@@ -259,6 +264,7 @@ class PushEngineTest {
 
     /** Two brokers are given the same ids at the same time, over and over. */
     @Test
+    @Contract("dedup-6")
     void sameIdRacedByTwoBrokersIsQueuedOnce() throws Exception {
         try (TestEngine other = new TestEngine(server)) {
             List<String> ids = new ArrayList<>();
@@ -292,6 +298,7 @@ class PushEngineTest {
     }
 
     @Test
+    @Contract("push-15")
     void laneHeldByAnOpenTransactionDelaysOnlyItself() throws Exception {
         engine.push(minted("held", "held", "0"), minted("held", "free", "0"));
         try (Connection application = server.connect();
@@ -320,6 +327,7 @@ class PushEngineTest {
     }
 
     @Test
+    @Contract({"push-20", "limit-2"})
     void laneHeldPastTheDeadlineIsRefusedAndNothingIsStored() throws Exception {
         try (TestEngine own =
                         new TestEngine(
@@ -360,6 +368,7 @@ class PushEngineTest {
 
     /** A queue that an open transaction has just created can be pushed to once that has ended. */
     @Test
+    @Contract("push-15")
     void queueBeingCreatedByAnotherIsWaitedForWithoutDelayingOthers() throws Exception {
         try (Connection application = server.connect();
                 Statement statement = application.createStatement();
@@ -381,6 +390,7 @@ class PushEngineTest {
     }
 
     @Test
+    @Contract({"http-4", "push-2"})
     void badNamesRefuseTheRequestAndStoreNothing() throws SQLException {
         List<PushItem> bad =
                 List.of(
@@ -428,6 +438,7 @@ class PushEngineTest {
     }
 
     @Test
+    @Contract({"push-20", "error-8"})
     void fullBrokerRefusesWithoutStoring() throws Exception {
         CombinerConfig small = CombinerConfig.named("push");
         PushConfig config =

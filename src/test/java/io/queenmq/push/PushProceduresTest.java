@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.push.AppendCall.Verdict;
 import io.queenmq.segment.Frame;
+import io.queenmq.testkit.Contract;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
@@ -136,6 +137,7 @@ class PushProceduresTest extends PushScene {
     }
 
     @Test
+    @Contract("dedup-6")
     void sameIdPushedTwiceAtOnceIsStoredOnce() throws Exception {
         long lane = lane("a");
         second.setAutoCommit(false);
@@ -186,6 +188,7 @@ class PushProceduresTest extends PushScene {
     }
 
     @Test
+    @Contract("model-5")
     void createdAtNeverFallsWhenTheClockSteps() throws SQLException {
         long lane = lane("a");
         AppendCall.of(lane, "x").runAlone(first);
@@ -221,6 +224,7 @@ class PushProceduresTest extends PushScene {
     }
 
     @Test
+    @Contract({"model-4", "model-5"})
     void offsetsAreDenseAndTimeFollowsThemUnderConcurrency() throws Exception {
         long lane = lane("a");
         List<Future<Integer>> writers = new ArrayList<>();

@@ -12,6 +12,7 @@ import io.queenmq.model.Caller;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.testkit.Await;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.TcpProxy;
 import io.queenmq.testkit.TestDatabase;
 import java.io.IOException;
@@ -99,6 +100,7 @@ class PushSettleFaultTest {
     }
 
     @Test
+    @Contract("push-22")
     void committedBatchWhoseAnswerIsLostIsQueuedOnce() throws Exception {
         try (TestEngine engine = engine(PushConfig.defaults())) {
             engine.push(minted("lost", "a", "1"));
@@ -120,6 +122,7 @@ class PushSettleFaultTest {
 
     /** The old server process still waits inside append when its connection breaks. */
     @Test
+    @Contract("push-22")
     void uncommittedBatchWhoseConnectionBreaksIsStoredOnceAndInOrder() throws Exception {
         try (TestEngine engine = engine(PushConfig.defaults());
                 Connection blocker = server.connect();
@@ -150,6 +153,7 @@ class PushSettleFaultTest {
     }
 
     @Test
+    @Contract("push-21")
     void whatStaysInDoubtIsNeverCalledFailed() throws Exception {
         try (TestEngine engine = engine(TestEngine.impatient(Duration.ofSeconds(1)))) {
             engine.push(minted("doubt", "a", "1"));
@@ -169,6 +173,7 @@ class PushSettleFaultTest {
     }
 
     @Test
+    @Contract("push-19")
     void databaseThatRefusesConnectionsMakesItemsFailed() throws Exception {
         link.refuse(true);
         try (TestEngine engine = engine(TestEngine.impatient(Duration.ofSeconds(5)))) {
@@ -200,6 +205,7 @@ class PushSettleFaultTest {
      * whatever was answered with queued is stored once, in order; nothing else is stored.
      */
     @Test
+    @Contract("push-22")
     void backendsEndedUnderLoadLoseAndDoubleNothing() throws Exception {
         List<Future<List<String>>> producers = new ArrayList<>();
         List<String> queued = new ArrayList<>();

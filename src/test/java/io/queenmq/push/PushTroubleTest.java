@@ -10,6 +10,7 @@ import io.queenmq.dedup.DedupConfig;
 import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
 import io.queenmq.testkit.Await;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Lines;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
@@ -57,6 +58,7 @@ class PushTroubleTest {
 
     /** Goal: nobody is told that it failed, nothing is stored twice, the lane goes on. */
     @Test
+    @Contract("error-3")
     void whatIsStoredIsAnsweredAlsoWhenNobodyCanBeToldOfIt() throws SQLException {
         AtomicBoolean broken = new AtomicBoolean();
         try (TestEngine engine =
@@ -142,6 +144,7 @@ class PushTroubleTest {
     }
 
     @Test
+    @Contract("push-20")
     void pushThatIsLateSaysWhatItWaitedFor() throws Exception {
         try (TestEngine engine =
                         new TestEngine(

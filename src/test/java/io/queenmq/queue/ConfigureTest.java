@@ -15,6 +15,7 @@ import io.queenmq.model.QueenException;
 import io.queenmq.queue.Queues.Mode;
 import io.queenmq.queue.Queues.Option;
 import io.queenmq.runtime.Clock;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.TestDatabase;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -95,6 +96,7 @@ class ConfigureTest {
     }
 
     @Test
+    @Contract("option-2")
     void leaseOfAConfiguredQueueDefaultsTo300Seconds() {
         QueueOptions options = queues.configure(TENANT, "plain", null, Map.of()).options();
         assertEquals(300, options.leaseSeconds());
@@ -121,6 +123,7 @@ class ConfigureTest {
     }
 
     @Test
+    @Contract("configure-6")
     void aSettingChoosesWhatAnAbsentModeMeans() {
         QueueConfig defaults = QueueConfig.defaults();
         Queues merging =
@@ -139,6 +142,7 @@ class ConfigureTest {
     }
 
     @Test
+    @Contract("configure-8")
     void takesIntegersAsNumbersAndAsNumericStrings() {
         assertEquals(7, configure("ints", "leaseTime", number("7")).leaseSeconds());
         assertEquals(8, configure("ints", "leaseTime", string(" 8 ")).leaseSeconds());
@@ -150,12 +154,14 @@ class ConfigureTest {
         "true, true", "T, true", "yes, true", "y, true", "on, true", "1, true",
         "false, false", "F, false", "no, false", "n, false", "off, false", "0, false"
     })
+    @Contract("configure-8")
     void takesTheBooleanSpellingsOfPostgresql(String spelling, boolean value) {
         assertEquals(
                 value, configure("bools", "retentionEnabled", string(spelling)).retentionEnabled());
     }
 
     @Test
+    @Contract({"configure-1", "option-7", "option-9"})
     void clampsWhatTheContractClamps() {
         assertEquals(0, configure("c", "dedupWindowSeconds", number("-5")).dedupWindowSeconds());
         assertEquals(60_000, configure("c", "minPopWaitTime", number("90000")).minPopWaitMs());
@@ -182,6 +188,7 @@ class ConfigureTest {
     }
 
     @Test
+    @Contract({"configure-9", "option-9"})
     void refusesWrongTypesAndRangesNamingTheOption() {
         assertEquals(
                 "leaseTime must be a whole number, got abc", refusal("leaseTime", string("abc")));
@@ -210,6 +217,7 @@ class ConfigureTest {
     }
 
     @Test
+    @Contract("http-4")
     void namesWithoutStorableUtf8AreRefused() {
         for (String name : List.of("a\u0000b", "a\ud800", "\udc00", "é".repeat(513))) {
             QueenException refused =
@@ -222,12 +230,14 @@ class ConfigureTest {
     }
 
     @Test
+    @Contract("option-10")
     void textOptionsReachTheRowUnchanged() {
         String label = "a\"b\\c\n🐘";
         assertEquals(label, configure("labels", "namespace", string(label)).namespace());
     }
 
     @Test
+    @Contract({"configure-10", "option-4", "option-8"})
     void warnsOfSettingsThatDoNothing() {
         List<String> warnings =
                 queues.configure(

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
 import io.queenmq.testkit.Await;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -53,6 +54,7 @@ class QueueProceduresTest {
     }
 
     @Test
+    @Contract("model-2")
     void createsQueueAndLaneWithTheDefaultsOfImplicitCreation() throws SQLException {
         assertEquals("ready|t", verdict(first, "billing.invoice.eu", "a"));
 
@@ -86,6 +88,7 @@ class QueueProceduresTest {
     }
 
     @Test
+    @Contract("model-2")
     void labelsOfANameWithoutDotAreTheNameAndNothing() throws SQLException {
         assertEquals("ready", ensureQueue(first, "plain"));
 
@@ -114,6 +117,7 @@ class QueueProceduresTest {
     }
 
     @Test
+    @Contract("push-9")
     void aKnownLaneIsNotCreatedAgain() throws SQLException {
         verdict(first, "known", "a");
         String number = number("known", "a");
@@ -181,6 +185,7 @@ class QueueProceduresTest {
     }
 
     @Test
+    @Contract("push-9")
     void manyCreatorsOfOneNameMakeItOnce() throws Exception {
         try (ExecutorService creators = Executors.newVirtualThreadPerTaskExecutor()) {
             List<Future<?>> done = new ArrayList<>();
@@ -214,6 +219,7 @@ class QueueProceduresTest {
     }
 
     @Test
+    @Contract("push-9")
     void aNewLaneNeitherWaitsForTheRowOfItsQueueNorTouchesIt() throws SQLException {
         verdict(first, "untouched", "a");
         String version = "select xmin, xmax from queen_store.queues where name = 'untouched'";
@@ -245,6 +251,7 @@ class QueueProceduresTest {
     }
 
     @Test
+    @Contract("model-3")
     void deleteFreesTheNameAndARecreatedLaneGetsANewNumber() throws SQLException {
         verdict(first, "gone", "a");
         String old = number("gone", "a");
@@ -260,6 +267,7 @@ class QueueProceduresTest {
     }
 
     @Test
+    @Contract("configure-13")
     void deleteTouchesOneRowHoweverManyLanesThereAre() throws SQLException {
         lines(
                 first,
@@ -285,11 +293,13 @@ class QueueProceduresTest {
     }
 
     @Test
+    @Contract("option-2")
     void configureCreatesWithALeaseOfFiveMinutes() throws SQLException {
         assertEquals("t|3|0||300", configure(first, "made.here", false, "{}"));
     }
 
     @Test
+    @Contract("configure-5")
     void mergeKeepsWhatIsAbsentAndNullMeansTheDefault() throws SQLException {
         configure(first, "merged", false, "{\"retry_limit\": 7, \"priority\": 2, \"task\": \"t\"}");
 
@@ -299,6 +309,7 @@ class QueueProceduresTest {
     }
 
     @Test
+    @Contract("configure-5")
     void replaceResetsWhatIsAbsent() throws SQLException {
         configure(first, "replaced", false, "{\"retry_limit\": 7, \"task\": \"t\"}");
 
@@ -313,6 +324,7 @@ class QueueProceduresTest {
     }
 
     @Test
+    @Contract("option-2")
     void mergeIntoAnImplicitQueueKeepsItsLease() throws SQLException {
         verdict(first, "implicit", "a");
 
@@ -320,6 +332,7 @@ class QueueProceduresTest {
     }
 
     @Test
+    @Contract("configure-12")
     void twoMergesAtOnceLoseNeither() throws Exception {
         configure(first, "raced", false, "{}");
 
@@ -327,6 +340,7 @@ class QueueProceduresTest {
     }
 
     @Test
+    @Contract("configure-12")
     void twoCreationsAtOnceMakeOneQueue() throws Exception {
         assertEquals("f|9|4||300", configureBehindAnother("raced.new"));
     }
@@ -361,6 +375,7 @@ class QueueProceduresTest {
     }
 
     @Test
+    @Contract("option-1")
     void labelsSelectLiveQueuesOfTheTenant() throws SQLException {
         configure(first, "l1", false, "{\"namespace\": \"n\", \"task\": \"a\"}");
         configure(first, "l2", false, "{\"namespace\": \"n\", \"task\": \"b\"}");

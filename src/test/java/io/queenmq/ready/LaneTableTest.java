@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -15,6 +16,7 @@ class LaneTableTest {
     private final LaneTable table = new LaneTable();
 
     @Test
+    @Contract("pop-claim-8")
     void takesInTheOrderOfBecomingReady() {
         table.written(7, 0);
         table.written(3, 0);

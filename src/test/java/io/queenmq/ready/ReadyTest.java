@@ -12,6 +12,7 @@ import io.queenmq.model.Caller;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
+import io.queenmq.testkit.Contract;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -142,6 +143,7 @@ class ReadyTest {
     }
 
     @Test
+    @Contract("pop-wait-4")
     void wakesAsManyPollsAsLanesAreReadyInTheOrderOfTheirArrival() throws Exception {
         GroupLanes lanes = ready.lanes(QUEUE, GROUP);
         ConcurrentLinkedQueue<Integer> woken = new ConcurrentLinkedQueue<>();
@@ -183,6 +185,7 @@ class ReadyTest {
     }
 
     @Test
+    @Contract("pop-wait-4")
     void aPollThatLeavesAfterItsWakePassesItOn() throws Exception {
         GroupLanes lanes = ready.lanes(QUEUE, GROUP);
         Poll leaving = ready.open();
@@ -251,6 +254,7 @@ class ReadyTest {
     }
 
     @Test
+    @Contract("pop-wait-6")
     void refusesThePollBeyondTheBound() {
         List<Poll> polls = new ArrayList<>();
         for (int i = 0; i < 20_000; i++) {

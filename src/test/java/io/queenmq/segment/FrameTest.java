@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.model.Ids;
 import io.queenmq.model.Slice;
+import io.queenmq.testkit.Contract;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
@@ -27,6 +28,7 @@ class FrameTest {
     }
 
     @Test
+    @Contract("dedup-10")
     void canonicalUuidIsItsOwnKeyAndTakesNoRoomInTheFrame() {
         Segment segment =
                 FrameWriter.segments(List.of(Frame.of(ID.toString(), null, null, PAYLOAD)))
@@ -44,6 +46,7 @@ class FrameTest {
     }
 
     @Test
+    @Contract("dedup-10")
     void textThatIsNoCanonicalUuidIsKeptAndHashed() {
         for (String text :
                 List.of(

@@ -2,9 +2,13 @@ package io.queenmq.testkit;
 
 import io.queenmq.Broker;
 import io.queenmq.BrokerConfig;
+import io.queenmq.config.Settings;
 import io.queenmq.db.DatabaseConfig;
+import io.queenmq.push.PushConfig;
 import io.queenmq.web.WebConfig;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -19,21 +23,10 @@ public final class TestBroker implements AutoCloseable {
     private final Broker broker;
     private final Http http;
 
-    private TestBroker(
-            TestDatabase database, boolean ownsDatabase, boolean tenancy, DatabaseConfig reached) {
+    private TestBroker(TestDatabase database, boolean ownsDatabase, BrokerConfig config) {
         this.database = database;
         this.ownsDatabase = ownsDatabase;
-        BrokerConfig config = BrokerConfig.on(reached);
-        WebConfig web = config.web();
-        this.broker =
-                new Broker(
-                        config.with(
-                                WebConfig.of(
-                                        web.host(),
-                                        web.port(),
-                                        web.bodyBytesMax(),
-                                        web.keepAlive(),
-                                        tenancy)));
+        this.broker = new Broker(config);
         broker.start();
         this.http = new Http(broker.port());
     }
@@ -49,21 +42,53 @@ public final class TestBroker implements AutoCloseable {
 
     private static TestBroker owning(boolean tenancy) {
         TestDatabase database = TestDatabase.migrated();
-        return new TestBroker(database, true, tenancy, database.config());
+        BrokerConfig config = BrokerConfig.on(database.config());
+        WebConfig web = config.web();
+        return new TestBroker(
+                database,
+                true,
+                config.with(
+                        WebConfig.of(
+                                web.host(),
+                                web.port(),
+                                web.bodyBytesMax(),
+                                web.keepAlive(),
+                                tenancy)));
     }
 
     /** One of several, or one after another, over the same database. */
     public static TestBroker on(TestDatabase database) {
-        return new TestBroker(database, false, false, database.config());
+        return new TestBroker(database, false, BrokerConfig.on(database.config()));
+    }
+
+    /** One that is set up as an operator does it: by the environment. */
+    public static TestBroker withEnvironment(TestDatabase database, Map<String, String> variables) {
+        Map<String, String> environment =
+                new HashMap<>(
+                        Map.of(
+                                "PG_HOST", database.host(),
+                                "PG_PORT", Integer.toString(database.port()),
+                                "PG_DATABASE", database.name(),
+                                "PG_USER", database.user(),
+                                "DB_POOL_SIZE", "8",
+                                "HOST", "127.0.0.1",
+                                "PORT", "0"));
+        environment.putAll(variables);
+        return new TestBroker(database, false, BrokerConfig.from(Settings.of(environment)));
     }
 
     /** One that reaches the database over a link that the test can break. */
     public static TestBroker over(TcpProxy link, TestDatabase database) {
+        return over(link, database, PushConfig.defaults());
+    }
+
+    /** The same with other bounds for pushes. */
+    public static TestBroker over(TcpProxy link, TestDatabase database, PushConfig push) {
         DatabaseConfig reached =
                 DatabaseConfig.of("127.0.0.1", link.port(), database.name(), database.user(), "")
                         .withPoolSize(8)
                         .withBorrowTimeout(BORROW_TIMEOUT);
-        return new TestBroker(database, false, false, reached);
+        return new TestBroker(database, false, BrokerConfig.on(reached).with(push));
     }
 
     public Http http() {

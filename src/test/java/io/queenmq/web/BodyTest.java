@@ -3,6 +3,7 @@ package io.queenmq.web;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -43,6 +44,7 @@ class BodyTest {
     }
 
     @Test
+    @Contract("http-8")
     void aBodyOfExactlyTheLimitIsRead() throws IOException {
         String body = "x".repeat(MAX);
         try (RawClient client = fixture.connect()) {
@@ -57,6 +59,7 @@ class BodyTest {
     }
 
     @Test
+    @Contract("http-7")
     void aClientThatWritesFirstReadsTheRefusalOfALongBody() throws IOException {
         try (RawClient client = fixture.connect()) {
             RawClient.Reply reply = client.request("POST", "/echo", OVER).read();
@@ -67,6 +70,7 @@ class BodyTest {
     }
 
     @Test
+    @Contract("http-7")
     void aLongChunkedBodyIsRefusedAndNotTakenForTheNextRequest() throws IOException {
         try (RawClient client = fixture.connect()) {
             client.send(head("Transfer-Encoding: chunked"));
@@ -80,6 +84,7 @@ class BodyTest {
     }
 
     @Test
+    @Contract("http-7")
     void aClientThatAsksFirstIsRefusedWithoutSending() throws IOException {
         try (RawClient client = fixture.connect()) {
             client.send(head("Content-Length: " + OVER.length, "Expect: 100-continue"));
@@ -91,6 +96,7 @@ class BodyTest {
     }
 
     @Test
+    @Contract("http-8")
     void aClientThatAsksFirstIsToldToGoOn() throws IOException {
         try (RawClient client = fixture.connect()) {
             client.send(head("Content-Length: 2", "Expect: 100-continue"));
@@ -101,6 +107,7 @@ class BodyTest {
     }
 
     @Test
+    @Contract("http-7")
     void theClientOfTheJdkReadsTheRefusal() throws Exception {
         try (HttpClient client =
                 HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build()) {
@@ -116,8 +123,22 @@ class BodyTest {
         }
     }
 
+    /** Beyond its own ceiling the server answers before any handler is asked. */
+    @Test
+    @Contract("http-7")
+    void aLengthBeyondEveryCeilingNamesTheLimitToo() throws IOException {
+        try (RawClient client = fixture.connect()) {
+            RawClient.Reply reply = client.send(head("Content-Length: 99999999999")).read();
+            assertEquals(413, reply.status());
+            assertEquals(TOO_LARGE, reply.body());
+            assertEquals("application/json", reply.headers().get("content-type"));
+            assertTrue(client.isClosed());
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"zz\r\nab\r\n0\r\n\r\n", "-3\r\nab\r\n0\r\n\r\n", "2\r\nabcd\r\n"})
+    @Contract("http-17")
     void aBadChunkIsAnsweredAndCloses(String chunks) throws IOException {
         try (RawClient client = fixture.connect()) {
             client.send(head("Transfer-Encoding: chunked")).send(chunks);
@@ -137,6 +158,7 @@ class BodyTest {
                 "GET /ping HTTP/1.1\r\nHost: q\r\nhalf",
                 "GET /pi"
             })
+    @Contract("http-8")
     void aRequestSentByHalvesIsClosedAtTheDeadline(String half) throws IOException {
         try (ListenerFixture hasty =
                         new ListenerFixture(
@@ -153,6 +175,7 @@ class BodyTest {
     }
 
     @Test
+    @Contract("error-8")
     void whoFindsNoRoomForItsBodyWaitsAndIsRefused() throws Exception {
         try (ListenerFixture small =
                         new ListenerFixture(
@@ -173,6 +196,7 @@ class BodyTest {
     }
 
     @Test
+    @Contract("error-8")
     void whoFindsRoomLaterIsServed() throws Exception {
         try (ListenerFixture small =
                         new ListenerFixture(

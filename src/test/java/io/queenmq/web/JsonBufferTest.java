@@ -2,6 +2,7 @@ package io.queenmq.web;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.queenmq.testkit.Contract;
 import java.time.Instant;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +28,7 @@ class JsonBufferTest {
     }
 
     @Test
+    @Contract("http-15")
     void instantsAreUtcWithMicroseconds() {
         assertEquals(
                 "\"2026-07-30T11:02:44.512873Z\"",
@@ -40,6 +42,7 @@ class JsonBufferTest {
     }
 
     @Test
+    @Contract("http-15")
     void uuidsAndNumbersAreSpelledAsTheJdkDoes() {
         UUID id = UUID.randomUUID();
         assertEquals('"' + id.toString() + '"', new JsonBuffer(0).uuid(id).toString());

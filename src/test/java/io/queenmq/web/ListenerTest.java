@@ -5,8 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.model.Failure;
+import io.queenmq.testkit.Contract;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -31,6 +35,7 @@ class ListenerTest {
     }
 
     @Test
+    @Contract("http-10")
     void nothingIsSentWithoutBodyAndWithoutLength() throws IOException {
         try (RawClient client = fixture.connect()) {
             RawClient.Reply reply = client.get("/empty");
@@ -42,6 +47,7 @@ class ListenerTest {
     }
 
     @Test
+    @Contract("http-12")
     void unknownRoutesAreNotFoundWhateverTheMethod() throws IOException {
         try (RawClient client = fixture.connect()) {
             for (String method : new String[] {"GET", "POST", "DELETE", "OPTIONS", "PUT"}) {
@@ -59,6 +65,7 @@ class ListenerTest {
     }
 
     @Test
+    @Contract("http-16")
     void anUnusedBodyIsReadAndTheConnectionGoesOn() throws IOException {
         try (RawClient client = fixture.connect()) {
             assertEquals(404, client.post("/nothing", "x".repeat(100_000)).status());
@@ -67,6 +74,7 @@ class ListenerTest {
     }
 
     @Test
+    @Contract("http-13")
     void headAnswersWithTheHeadOfAGet() throws IOException {
         try (RawClient client = fixture.connect()) {
             RawClient.Reply reply = client.request("HEAD", "/ping").readHead();
@@ -77,6 +85,7 @@ class ListenerTest {
     }
 
     @Test
+    @Contract("http-13")
     void headOfARouteThatChangesSomethingIsNotFound() throws IOException {
         try (RawClient client = fixture.connect()) {
             assertEquals(404, client.request("HEAD", "/empty").readHead().status());
@@ -95,6 +104,7 @@ class ListenerTest {
         "%F0%9F%91%91/%C3%A9, 👑, é",
         "%22%27/%7B%7C%7D, \"'\", {|}"
     })
+    @Contract("http-3")
     void segmentsAreDecodedExactlyOnce(String path, String a, String b) throws IOException {
         String wanted = a.equals("\"'\"") ? "\"'" : a;
         try (RawClient client = fixture.connect()) {
@@ -110,6 +120,39 @@ class ListenerTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "http://host/ping",
+                "HTTP://host:6632/ping",
+                "https://user@[::1]:80/ping?x=/names",
+                "http://host/ping?"
+            })
+    @Contract("http-14")
+    void anAbsoluteTargetIsItsPath(String target) throws IOException {
+        try (RawClient client = fixture.connect()) {
+            assertEquals("\"pong\"", client.get(target).body());
+        }
+    }
+
+    @Test
+    @Contract("http-14")
+    void anAbsoluteTargetIsReadLikeAPath() throws IOException {
+        try (RawClient client = fixture.connect()) {
+            assertEquals("[\"a/b\",\"c\"]", client.get("http://host/names/a%2Fb/c").body());
+            assertEquals("[-3,false,30000,null]", client.get("http://host/query?batch=-3").body());
+            for (String target :
+                    List.of(
+                            "http://host",
+                            "http://host/",
+                            "ftp://host/ping",
+                            "ping",
+                            "http:/ping")) {
+                assertEquals(404, client.get(target).status(), target);
+            }
+        }
+    }
+
     @Test
     void aNulInASegmentReachesTheHandlerAsOne() throws IOException {
         try (RawClient client = fixture.connect()) {
@@ -118,6 +161,7 @@ class ListenerTest {
     }
 
     @Test
+    @Contract("limit-1")
     void namesOfAThousandEscapedBytesFitARequestLine() throws IOException {
         String name = "%C3%A9".repeat(512);
         try (RawClient client = fixture.connect()) {
@@ -128,6 +172,7 @@ class ListenerTest {
     }
 
     @Test
+    @Contract("http-3")
     void segmentsThatAreNoUtf8AreRefused() throws IOException {
         try (RawClient client = fixture.connect()) {
             RawClient.Reply reply = client.get("/names/%C3/b");
@@ -151,6 +196,7 @@ class ListenerTest {
                 "POST /echo HTTP/1.1\r\nHost: q\r\nContent-Length: x\r\n\r\n",
                 "GET /ping HTTP/1.0\r\nHost: q\r\n\r\n"
             })
+    @Contract("http-11")
     void whatIsNoHttpGetsAJsonErrorAndAClose(String request) throws IOException {
         try (RawClient client = fixture.connect()) {
             RawClient.Reply reply = client.send(request).read();
@@ -162,6 +208,7 @@ class ListenerTest {
     }
 
     @Test
+    @Contract("http-16")
     void pipelinedRequestsAreAnsweredInOrder() throws IOException {
         try (RawClient client = fixture.connect()) {
             client.request("GET", "/ping").request("GET", "/empty");
@@ -173,6 +220,7 @@ class ListenerTest {
     }
 
     @Test
+    @Contract("http-16")
     void theServerClosesWhenTheClientAsksForIt() throws IOException {
         try (RawClient client = fixture.connect()) {
             client.send("GET /ping HTTP/1.1\r\nHost: q\r\nConnection: close\r\n\r\n");
@@ -193,6 +241,7 @@ class ListenerTest {
         "group=%C3, group",
         "batch=1&batch=2, batch"
     })
+    @Contract("http-9")
     void badQueryParametersAreNamed(String query, String name) throws IOException {
         try (RawClient client = fixture.connect()) {
             RawClient.Reply reply = client.get("/query?" + query);
@@ -204,6 +253,7 @@ class ListenerTest {
     }
 
     @Test
+    @Contract({"http-2", "http-9"})
     void goodQueryParametersAreTypedAndUnknownOnesIgnored() throws IOException {
         try (RawClient client = fixture.connect()) {
             assertEquals("[200,false,30000,null]", client.get("/query").body());
@@ -220,6 +270,7 @@ class ListenerTest {
     }
 
     @Test
+    @Contract("model-15")
     void theTenantHeaderIsAUuid() throws IOException {
         UUID tenant = UUID.randomUUID();
         try (RawClient client = fixture.connect()) {
@@ -236,6 +287,7 @@ class ListenerTest {
 
     @ParameterizedTest
     @EnumSource(Failure.class)
+    @Contract({"http-11", "error-1"})
     void everyFailureHasItsStatusAndItsAdvice(Failure failure) throws IOException {
         try (RawClient client = fixture.connect()) {
             RawClient.Reply reply = client.get("/fail/" + failure);
@@ -250,7 +302,28 @@ class ListenerTest {
         }
     }
 
+    @ParameterizedTest
+    @EnumSource(Failure.class)
+    @Contract("error-2")
+    void whoMayComeAgainIsToldWhen(Failure failure) throws IOException {
+        Set<String> told = new TreeSet<>();
+        int times = failure.status() == 503 ? 100 : 1;
+        try (RawClient client = fixture.connect()) {
+            for (int i = 0; i < times; i++) {
+                String seconds = client.get("/fail/" + failure).headers().get("retry-after");
+                told.add(String.valueOf(seconds));
+            }
+        }
+        boolean crowd = failure == Failure.OVERLOADED || failure == Failure.DATABASE_AWAY;
+        assertEquals(
+                failure.status() != 503
+                        ? Set.of("null")
+                        : crowd ? Set.of("1", "2", "3") : Set.of("1"),
+                told);
+    }
+
     @Test
+    @Contract("error-5")
     void aBugOfOursIsCountedAndNotShown() throws IOException {
         try (RawClient client = fixture.connect()) {
             RawClient.Reply reply = client.get("/boom");

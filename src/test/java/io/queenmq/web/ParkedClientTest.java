@@ -3,6 +3,7 @@ package io.queenmq.web;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
@@ -10,6 +11,7 @@ import org.junit.jupiter.api.Test;
 /** A request that waits notices its client leave; the server stops without losing an answer. */
 class ParkedClientTest {
     @Test
+    @Contract("pop-claim-9")
     void aClosedConnectionIsNoticed() throws Exception {
         try (ListenerFixture fixture = new ListenerFixture()) {
             RawClient client = fixture.connect().request("GET", "/park");
@@ -21,6 +23,7 @@ class ParkedClientTest {
     }
 
     @Test
+    @Contract("pop-claim-9")
     void aResetConnectionIsNoticed() throws Exception {
         try (ListenerFixture fixture = new ListenerFixture()) {
             RawClient client = fixture.connect().request("GET", "/park");
@@ -31,6 +34,7 @@ class ParkedClientTest {
     }
 
     @Test
+    @Contract("pop-claim-9")
     void aHalfClosedConnectionCountsAsLeft() throws Exception {
         try (ListenerFixture fixture = new ListenerFixture();
                 RawClient client = fixture.connect().request("GET", "/park")) {
@@ -56,6 +60,7 @@ class ParkedClientTest {
     }
 
     @Test
+    @Contract("http-16")
     void aRequestSentBehindAPollIsAnsweredAfterIt() throws Exception {
         try (ListenerFixture fixture = new ListenerFixture();
                 RawClient client = fixture.connect()) {
@@ -84,6 +89,7 @@ class ParkedClientTest {
     }
 
     @Test
+    @Contract("http-19")
     void stoppingAnswersParkedPollsAndRequestsInFlight() throws Exception {
         ListenerFixture fixture = new ListenerFixture();
         try (RawClient poll = fixture.connect().request("GET", "/park");
