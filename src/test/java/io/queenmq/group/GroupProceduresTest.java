@@ -138,6 +138,7 @@ class GroupProceduresTest {
     }
 
     @Test
+    @Contract("pop-conflate-1")
     void conflationIsStoredWithTheRuleAndNeverWithoutOne() throws SQLException {
         register(log, name, "bare", null, false);
         assertEquals(List.of("null"), conflation("bare", null, true));

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.TestBroker;
@@ -43,6 +44,7 @@ class ConflationHttpTest {
     }
 
     @Test
+    @Contract("pop-conflate-2")
     void everyLaneYieldsItsNewestMessageAndTheAnswerSaysSo() {
         String queue = fresh("newest");
         http.push(queue, "a", "1", "2", "3");
@@ -55,6 +57,7 @@ class ConflationHttpTest {
     }
 
     @Test
+    @Contract({"pop-conflate-2", "pop-conflate-6"})
     void aCompletedAckRetiresTheSpanAndCountsWhatWentUnread() {
         String queue = fresh("span");
         http.push(queue, "a", "1", "2", "3");
@@ -67,6 +70,7 @@ class ConflationHttpTest {
     }
 
     @Test
+    @Contract("pop-conflate-6")
     void aFailureCountsNothingAndTheNextPopDeliversWhatIsNewestThen() {
         String queue = fresh("failure");
         http.push(queue, "a", "1", "2");
@@ -79,6 +83,7 @@ class ConflationHttpTest {
     }
 
     @Test
+    @Contract("pop-conflate-4")
     void anEmptyAnswerHasABodyThatSaysSo() {
         String queue = fresh("empty");
         Http.Reply reply = http.pop(queue, ASKED);
@@ -90,6 +95,7 @@ class ConflationHttpTest {
     }
 
     @Test
+    @Contract({"pop-conflate-1", "pop-conflate-4"})
     void theStoredPolicyWinsAndAContradictionIsNamed() {
         String conflating = fresh("stored");
         http.push(conflating, "a", "1", "2");
@@ -112,6 +118,7 @@ class ConflationHttpTest {
     }
 
     @Test
+    @Contract("model-6")
     void otherGroupsGetEveryMessage() {
         String queue = fresh("others");
         http.push(queue, "a", "1", "2");
@@ -122,6 +129,7 @@ class ConflationHttpTest {
     }
 
     @Test
+    @Contract("pop-conflate-3")
     void withoutANumberOfLanesTheBatchIsThatNumberUpToSixtyFour() {
         String queue = fresh("lanes");
         List<String> items = new ArrayList<>();
@@ -137,6 +145,7 @@ class ConflationHttpTest {
     }
 
     @Test
+    @Contract("pop-conflate-1")
     void aPinnedPopRegistersTheGroupForAllLanes() {
         String queue = fresh("pinned");
         http.push(queue, "a", "1", "2");
@@ -150,6 +159,7 @@ class ConflationHttpTest {
     }
 
     @Test
+    @Contract("pop-conflate-1")
     void aPinnedPopOfWhatDoesNotExistYetSaysWhatItWasAskedFor() {
         String queue = fresh("absent");
         Http.Reply reply = http.get(pinned(queue, "a", ASKED));
@@ -161,6 +171,7 @@ class ConflationHttpTest {
     }
 
     @Test
+    @Contract("pop-conflate-4")
     void aPopByLabelsConflatesEveryQueueAndSaysSo() {
         String namespace = fresh("ns").replace('.', '-');
         String labels = "/api/v1/pop?namespace=" + namespace + "&" + ASKED;
@@ -173,6 +184,7 @@ class ConflationHttpTest {
     }
 
     @Test
+    @Contract("pop-conflate-4")
     void aPolicyStoredWithAnyQueueOfALabelPopIsSaid() {
         String namespace = fresh("mixed").replace('.', '-');
         http.push(namespace + ".x", "a", "1", "2");
@@ -185,6 +197,7 @@ class ConflationHttpTest {
     }
 
     @Test
+    @Contract("pop-conflate-4")
     void aParkedPollIsWokenAndOneThatRunsOutSaysWhatItIs() throws Exception {
         String queue = fresh("parked");
         Json ranOut = http.pop(queue, ASKED + "&wait=true&timeout=50").json();
@@ -198,6 +211,7 @@ class ConflationHttpTest {
     }
 
     @Test
+    @Contract("pop-conflate-5")
     void autoAckOfAConflatingGroupCommitsTheSpan() {
         String queue = fresh("auto");
         http.pop(queue, ASKED);

@@ -320,6 +320,7 @@ class PopHttpTest {
         "conflation=true, conflation requires consumerGroup",
         "conflation=true&consumerGroup=g&autoAck=true, conflation cannot be combined with autoAck"
     })
+    @Contract("pop-conflate-5")
     void conflationIsRefusedInItsOwnShape(String query, String error) {
         Http.Reply reply = http.pop("any", query);
         assertEquals(400, reply.status());

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.LogFixture.Candidate;
 import io.queenmq.testkit.LogFixture.Claim;
@@ -63,6 +64,7 @@ class PopConflationProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-conflate-2")
     void deliversTheLastMessageAloneAndLeasesAllUpToIt() throws SQLException {
         log.fill(lane, 3, 10);
         Claim claim = newest(Job.of(100));
@@ -73,6 +75,7 @@ class PopConflationProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-conflate-6")
     void theAckOfTheBatchRetiresTheSpanAndSaysHowMuchWentUnread() throws SQLException {
         log.fill(lane, 3, 10);
         @Nullable Object[] acked = ackedBatch(newest(Job.of(1))).getFirst();
@@ -83,6 +86,7 @@ class PopConflationProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-conflate-6")
     void anAckByKeyRetiresTheSpanAndSaysHowMuchWentUnread() throws SQLException {
         log.fill(lane, 1, 8);
         assertEquals(7L, conflatedByKey(leaseOf(newest(Job.of(1))), "m7", 0));
@@ -90,12 +94,14 @@ class PopConflationProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-conflate-6")
     void aSpanOfOneMessageLeftNothingUnread() throws SQLException {
         log.fill(lane, 1, 1);
         assertEquals(0L, ackedBatch(newest(Job.of(1))).getFirst()[1]);
     }
 
     @Test
+    @Contract("pop-conflate-2")
     void anIdThatRepeatsInTheSpanIsTheDeliveredOne() throws SQLException {
         log.run("update queen_store.queues set dedup_window_seconds = 0 where id = ?", queue);
         log.append(lane, "same", "x");
@@ -115,6 +121,7 @@ class PopConflationProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-conflate-2")
     void whatCameAfterTheClaimStaysPending() throws SQLException {
         log.fill(lane, 1, 3);
         Claim claim = newest(Job.of(1));
@@ -124,6 +131,7 @@ class PopConflationProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-conflate-7")
     void theRetryBudgetOutlivesTheMessageAndEndsWithTheOneDeliveredLast() throws SQLException {
         log.run("update queen_store.queues set retry_limit = 1 where id = ?", queue);
         log.fill(lane, 1, 2);
@@ -141,6 +149,7 @@ class PopConflationProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-conflate-6")
     void aDeadLetterRetiresTheSpanButIsNoCleanCompletion() throws SQLException {
         log.fill(lane, 1, 4);
         UUID lease = leaseOf(newest(Job.of(1)));
@@ -155,6 +164,7 @@ class PopConflationProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-conflate-2")
     void delayedMessagesAreNotTheNewestYet() throws SQLException {
         log.fill(lane, 4, 2);
         log.run(
@@ -210,6 +220,7 @@ class PopConflationProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-conflate-3")
     void theBudgetAndTheLaneLimitCountLanes() throws SQLException {
         long[] lanes = lanes(4, 4);
         List<String> verdicts =
@@ -225,6 +236,7 @@ class PopConflationProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-conflate-8")
     void aFirstClaimOfTheWholeHistoryIsOneMessage() throws SQLException {
         long fresh = log.lane(queue);
         log.fill(fresh, 5, 7);
@@ -234,6 +246,7 @@ class PopConflationProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-conflate-5")
     void autoAckCommitsTheSpanItConflated() throws SQLException {
         log.fill(lane, 2, 5);
         Claim claim = log.claimAuto(10, group, lane).getFirst();
