@@ -6,6 +6,8 @@ import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.TestBroker;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -152,5 +154,34 @@ class PopWaitHttpTest {
                 "true", http.delete("/api/v1/resources/queues/" + queue).json().text("deleted"));
         http.push(queue, "p", "2");
         assertEquals(List.of("2"), poll.get().payloads());
+    }
+
+    @Test
+    @Contract({"pop-window-1", "pop-window-2", "option-9"})
+    void aWindowHoldsALaneOnEveryRouteUntilAHundredMessagesWait() throws Exception {
+        String queue = fresh("window");
+        http.post(
+                "/api/v1/configure",
+                "{\"queue\":\"%s\",\"namespace\":\"%s\",\"windowBuffer\":3600}"
+                        .formatted(queue, queue));
+        http.push(queue, "p", Collections.nCopies(99, "1").toArray(String[]::new));
+        List<String> routes =
+                List.of(
+                        "/api/v1/pop/queue/" + queue + "?",
+                        "/api/v1/pop/queue/" + queue + "/partition/p?",
+                        "/api/v1/pop?namespace=" + queue + "&");
+        for (String route : routes) {
+            assertEquals(204, http.get(route + "autoAck=true").status(), route);
+        }
+        List<CompletableFuture<Http.Reply>> polls = new ArrayList<>();
+        for (int i = 0; i < routes.size(); i++) {
+            String query = "wait=true&subscriptionMode=all&consumerGroup=g" + i;
+            polls.add(http.getLater(routes.get(i) + query));
+        }
+        broker.awaitParked(3);
+        http.push(queue, "p", "2");
+        for (CompletableFuture<Http.Reply> poll : polls) {
+            assertEquals(100, poll.get().json().size("messages"));
+        }
     }
 }

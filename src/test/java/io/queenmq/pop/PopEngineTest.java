@@ -270,6 +270,7 @@ class PopEngineTest {
     }
 
     @Test
+    @Contract("pop-window-2")
     void aWindowWakesItsPollWhenItsTimeIsOver() throws Exception {
         configure("window", "{\"window_buffer_seconds\": 1}");
         CompletableFuture<PopResult> waiter =
@@ -280,6 +281,7 @@ class PopEngineTest {
     }
 
     @Test
+    @Contract("pop-window-2")
     void aWindowWakesItsPollOnceAHundredMessagesAreThere() throws Exception {
         configure("full", "{\"window_buffer_seconds\": 3600}");
         CompletableFuture<PopResult> waiter =
@@ -295,6 +297,7 @@ class PopEngineTest {
     }
 
     @Test
+    @Contract("pop-window-2")
     void aWindowWakesAPollOfItsLaneAlone() throws Exception {
         configure("window-pinned", "{\"window_buffer_seconds\": 1}");
         CompletableFuture<PopResult> waiter =

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.LogFixture.Claim;
 import io.queenmq.testkit.LogFixture.Job;
 import java.sql.SQLException;
@@ -26,6 +27,7 @@ class PopWindowProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-window-1")
     void holdsALaneFromItsFirstUnservedMessageOnAndSaysUntilWhen() throws SQLException {
         log.fill(lane, 3, 2);
         age(lane, 0, 40);
@@ -38,6 +40,7 @@ class PopWindowProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-window-1")
     void theWindowEndsWithItsFirstMessageHoweverYoungTheOthersAre() throws SQLException {
         log.fill(lane, 3, 2);
         age(lane, 0, 61);
@@ -45,6 +48,7 @@ class PopWindowProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-window-1")
     void aHundredMessagesEndItBeforeItsTime() throws SQLException {
         log.fill(lane, 1, 99);
         Claim held = claim().getFirst();
@@ -55,6 +59,7 @@ class PopWindowProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-window-1")
     void theNextWindowBeginsBehindTheCursor() throws SQLException {
         log.fill(lane, 2, 5);
         age(lane, 0, 61);
@@ -90,6 +95,7 @@ class PopWindowProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-window-3")
     void windowAndDelayMustBothBeOver() throws SQLException {
         log.run(
                 "update queen_store.queues set delayed_processing_seconds = 100 where id = ?",
@@ -107,6 +113,7 @@ class PopWindowProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-window-3")
     void underConflationTheGateComesFirstAndThenTheNewestMessage() throws SQLException {
         log.run("update queen_store.groups set conflation = true where id = ?", group);
         log.fill(lane, 3, 2);
@@ -129,6 +136,7 @@ class PopWindowProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-window-1")
     void autoAckAndFirstContactAreHeldAsWell() throws SQLException {
         log.fill(lane, 1, 5);
         assertEquals("empty", log.claimAuto(10, group, lane).getFirst().verdict());
