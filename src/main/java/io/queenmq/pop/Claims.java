@@ -107,8 +107,7 @@ final class Claims {
         int budget = Math.clamp(request.batch(), 1, config.messagesMax());
         claims.increment();
         if (request.autoAck()) {
-            // Before the commit, so that a look-up that fails loses nothing.
-            names.of(candidates.lanes().stream().map(Candidates.Lane::number).toList());
+            lookUpNames(candidates.lanes());
         }
         List<Taken> taken = tryClaim(request, candidates, budget);
         if (taken.isEmpty()) {
@@ -119,6 +118,17 @@ final class Claims {
         return lease == null
                 ? result(null, taken)
                 : deliver(request, candidates.limit(), lease, taken);
+    }
+
+    /** Before the commit, so that a look-up that fails loses nothing. */
+    private void lookUpNames(List<Candidates.Lane> lanes) {
+        try {
+            names.of(lanes.stream().map(Candidates.Lane::number).toList());
+        } catch (RuntimeException e) {
+            // Not looked at, and not to be forgotten.
+            lanes.forEach(lane -> lane.home().busy(lane.number()));
+            throw e;
+        }
     }
 
     /** Fills in the frames; a lease covers what it delivers and no more. */

@@ -84,8 +84,17 @@ public final class TestBroker implements AutoCloseable {
 
     /** The same with other bounds for pushes. */
     public static TestBroker over(TcpProxy link, TestDatabase database, PushConfig push) {
+        return over(link.port(), database, push);
+    }
+
+    /** One whose calls to the database the test can stop by their names. */
+    public static TestBroker over(PostgresLink link, TestDatabase database) {
+        return over(link.port(), database, PushConfig.defaults());
+    }
+
+    private static TestBroker over(int port, TestDatabase database, PushConfig push) {
         DatabaseConfig reached =
-                DatabaseConfig.of("127.0.0.1", link.port(), database.name(), database.user(), "")
+                DatabaseConfig.of("127.0.0.1", port, database.name(), database.user(), "")
                         .withPoolSize(8)
                         .withBorrowTimeout(BORROW_TIMEOUT);
         return new TestBroker(database, false, BrokerConfig.on(reached).with(push));
