@@ -1,13 +1,13 @@
 package io.queenmq.fault;
 
 import java.util.Arrays;
-import java.util.BitSet;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
+import java.util.function.IntSupplier;
 
 /**
  * What producers and consumers were told, lane by lane, and whether it fits together: nothing
@@ -19,21 +19,29 @@ final class Books {
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private final int[] accepted;
-    private final int[] position;
+    private final int[] delivered;
+    private final int[] tried;
     private final int[] acked;
-    private final BitSet[] seen;
+    private final int[] heard;
     private final Set<String> violations = new LinkedHashSet<>();
     private int redelivered;
     private int refused;
     private int inDoubt;
+    private int broken;
+    private int unheard;
 
     Books(int lanes) {
         accepted = new int[lanes];
-        position = new int[lanes];
-        acked = new int[lanes];
-        Arrays.fill(acked, -1);
-        seen = new BitSet[lanes];
-        Arrays.setAll(seen, lane -> new BitSet());
+        delivered = filled(lanes);
+        tried = filled(lanes);
+        acked = filled(lanes);
+        heard = filled(lanes);
+    }
+
+    private static int[] filled(int lanes) {
+        int[] none = new int[lanes];
+        Arrays.fill(none, -1);
+        return none;
     }
 
     /** The broker said that the lane's next messages are stored. */
@@ -54,38 +62,78 @@ final class Books {
                 });
     }
 
+    /** A pop was refused, or its answer never came. */
+    void broken() {
+        inside(() -> broken++);
+    }
+
     void violation(String text) {
         inside(() -> violations.add(text));
     }
 
+    /** By lane, where the last ack ended that was confirmed until now; for {@link #delivered}. */
+    int[] acked() {
+        lock.lock();
+        try {
+            return acked.clone();
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /**
-     * A batch of one lane has arrived, in this order. What comes again must not have been confirmed
-     * as acknowledged; what comes for the first time must be the next one.
+     * A batch of one lane has arrived, in this order. It begins behind the cursor: not at what was
+     * confirmed as acknowledged before the batch was asked for, and not behind what nobody has ever
+     * tried to acknowledge.
      */
-    void delivered(int lane, int[] sequences) {
+    void delivered(int lane, int[] sequences, int[] ackedBefore) {
         inside(
                 () -> {
-                    for (int sequence : sequences) {
-                        boolean again = seen[lane].get(sequence);
-                        if (again && sequence <= acked[lane]) {
-                            violations.add(
-                                    "lane %d: %d again, after its ack".formatted(lane, sequence));
-                        }
-                        if (sequence > position[lane] || (sequence < position[lane] && !again)) {
-                            violations.add(
-                                    "lane %d: %d where %d was due"
-                                            .formatted(lane, sequence, position[lane]));
-                        }
-                        redelivered += again ? 1 : 0;
-                        seen[lane].set(sequence);
-                        position[lane] = sequence + 1;
+                    int first = sequences[0];
+                    int last = sequences[sequences.length - 1];
+                    if (first <= ackedBefore[lane]) {
+                        violations.add("lane %d: %d again, after its ack".formatted(lane, first));
                     }
+                    if (first > tried[lane] + 1) {
+                        violations.add(
+                                "lane %d: %d where %d was due"
+                                        .formatted(lane, first, tried[lane] + 1));
+                    }
+                    for (int i = 1; i < sequences.length; i++) {
+                        if (sequences[i] != first + i) {
+                            violations.add(
+                                    "lane %d: %s".formatted(lane, Arrays.toString(sequences)));
+                        }
+                    }
+                    redelivered += Math.max(0, Math.min(delivered[lane], last) - first + 1);
+                    delivered[lane] = Math.max(delivered[lane], last);
                 });
+    }
+
+    /** An ack of a batch that ends there is about to be sent. */
+    void acking(int lane, int last) {
+        inside(() -> tried[lane] = Math.max(tried[lane], last));
     }
 
     /** The broker confirmed the ack of a batch that ends there. */
     void acked(int lane, int last) {
         inside(() -> acked[lane] = Math.max(acked[lane], last));
+    }
+
+    /** A batch has arrived that was acknowledged before it left: it never comes again. */
+    void heard(int lane, int[] sequences) {
+        inside(
+                () -> {
+                    for (int sequence : sequences) {
+                        if (sequence <= heard[lane]) {
+                            violations.add(
+                                    "lane %d: %d after %d, though delivered at most once"
+                                            .formatted(lane, sequence, heard[lane]));
+                        }
+                        unheard += Math.max(0, sequence - heard[lane] - 1);
+                        heard[lane] = sequence;
+                    }
+                });
     }
 
     Set<String> violations() {
@@ -99,12 +147,32 @@ final class Books {
 
     /** Messages that came more than once, for which at-least-once delivery allows. */
     int redelivered() {
-        lock.lock();
-        try {
-            return redelivered;
-        } finally {
-            lock.unlock();
-        }
+        return read(() -> redelivered);
+    }
+
+    /** Messages known to be stored, in all lanes. */
+    long accepted() {
+        return read(() -> Arrays.stream(accepted).sum());
+    }
+
+    /** Messages known to be stored in one lane. */
+    int accepted(int lane) {
+        return read(() -> accepted[lane]);
+    }
+
+    /** Pushes that had to be sent again without knowing whether they are stored. */
+    int inDoubt() {
+        return read(() -> inDoubt);
+    }
+
+    /** Pushes and pops that were refused or not answered. */
+    int troubles() {
+        return read(() -> refused + broken);
+    }
+
+    /** Messages that never arrived of those that are delivered at most once, ends not counted. */
+    int unheard() {
+        return read(() -> unheard);
     }
 
     /** Returns when that many more messages than now are known to be stored. */
@@ -159,30 +227,10 @@ final class Books {
         }
     }
 
-    /** Messages known to be stored, in all lanes. */
-    long accepted() {
-        lock.lock();
-        try {
-            return Arrays.stream(accepted).sum();
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    /** Pushes that had to be sent again without knowing whether they are stored. */
-    int inDoubt() {
-        lock.lock();
-        try {
-            return inDoubt;
-        } finally {
-            lock.unlock();
-        }
-    }
-
     private int missing() {
         int missing = 0;
         for (int lane = 0; lane < accepted.length; lane++) {
-            missing += accepted[lane] - seen[lane].get(0, accepted[lane]).cardinality();
+            missing += Math.max(0, accepted[lane] - 1 - delivered[lane]);
         }
         return missing;
     }
@@ -192,14 +240,24 @@ final class Books {
         while (!condition.getAsBoolean()) {
             if (nanos <= 0) {
                 throw new AssertionError(
-                        "%s; accepted %s, delivered up to %s, missing %d"
+                        "%s; accepted %s, delivered up to %s, missing %d, violations %s"
                                 .formatted(
                                         otherwise,
                                         Arrays.toString(accepted),
-                                        Arrays.toString(position),
-                                        missing()));
+                                        Arrays.toString(delivered),
+                                        missing(),
+                                        violations));
             }
             nanos = changed.awaitNanos(nanos);
+        }
+    }
+
+    private int read(IntSupplier figure) {
+        lock.lock();
+        try {
+            return figure.getAsInt();
+        } finally {
+            lock.unlock();
         }
     }
 

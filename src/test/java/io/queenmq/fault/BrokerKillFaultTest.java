@@ -19,7 +19,7 @@ final class BrokerKillFaultTest {
     void keepsItsWordWhenKilledUnderLoad() throws IOException, InterruptedException, SQLException {
         try (PostgresProcess postgres = PostgresProcess.start();
                 BrokerProcess broker = BrokerProcess.start(postgres.port());
-                Workload workload = new Workload(broker.url(), "killed", 24)) {
+                Workload workload = new Workload("killed", 24, broker.url())) {
             workload.start(6, 4);
             for (int kills = 0; kills < 3; kills++) {
                 workload.books().awaitAccepted(1_000);

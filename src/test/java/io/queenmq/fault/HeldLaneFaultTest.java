@@ -26,7 +26,7 @@ final class HeldLaneFaultTest {
             throws IOException, InterruptedException, SQLException {
         try (PostgresProcess postgres = PostgresProcess.start();
                 BrokerProcess broker = BrokerProcess.start(postgres.port());
-                Workload workload = new Workload(broker.url(), "held", LANES);
+                Workload workload = new Workload("held", LANES, broker.url());
                 Connection application = postgres.connect()) {
             // A producer per lane: one that waits for the held lane would keep its others waiting.
             workload.start(LANES, 4);

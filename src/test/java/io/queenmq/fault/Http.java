@@ -15,9 +15,13 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A client of the HTTP API as any program might write it. */
+/**
+ * A client of the HTTP API as any program might write it: one request at a time, to the next of its
+ * brokers when one has failed it.
+ */
 final class Http {
     private static final Duration PATIENCE = Duration.ofSeconds(40);
+    private static final int SERVER_ERROR = 500;
     private static final JsonFactory JSON = new JsonFactory();
 
     private final HttpClient client =
@@ -25,7 +29,8 @@ final class Http {
                     .version(HttpClient.Version.HTTP_1_1)
                     .connectTimeout(Duration.ofSeconds(5))
                     .build();
-    private final URI broker;
+    private final List<URI> brokers;
+    private int current;
 
     /** An answer; the body is parsed into maps, lists, strings, longs and booleans. */
     record Answer(int status, @Nullable Object body) {
@@ -45,14 +50,30 @@ final class Http {
         }
     }
 
-    Http(URI broker) {
-        this.broker = broker;
+    Http(URI... brokers) {
+        this(List.of(brokers));
+    }
+
+    Http(List<URI> brokers) {
+        this.brokers = brokers;
     }
 
     /** Sends a request; an empty body is none. */
     Answer call(String method, String path, String body) throws IOException, InterruptedException {
+        boolean well = false;
+        try {
+            Answer answer = send(method, path, body);
+            well = answer.status() < SERVER_ERROR;
+            return answer;
+        } finally {
+            current = well ? current : (current + 1) % brokers.size();
+        }
+    }
+
+    private Answer send(String method, String path, String body)
+            throws IOException, InterruptedException {
         HttpRequest request =
-                HttpRequest.newBuilder(broker.resolve(path))
+                HttpRequest.newBuilder(brokers.get(current).resolve(path))
                         .timeout(PATIENCE)
                         .method(
                                 method,

@@ -37,7 +37,7 @@ final class LostAnswerFaultTest {
                                     "{\"queue\":\"%s\",\"options\":{\"dedupWindowSeconds\":0}}"
                                             .formatted(QUEUE));
             assertEquals(200, configured.status());
-            try (Workload workload = new Workload(broker.url(), QUEUE, 12)) {
+            try (Workload workload = new Workload(QUEUE, 12, broker.url())) {
                 workload.start(12, 4);
                 for (int cuts = 0; cuts < 5; cuts++) {
                     workload.books().awaitAccepted(300);

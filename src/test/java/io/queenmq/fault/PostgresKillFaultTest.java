@@ -20,7 +20,7 @@ final class PostgresKillFaultTest {
             throws IOException, InterruptedException, SQLException {
         try (PostgresProcess postgres = PostgresProcess.start();
                 BrokerProcess broker = BrokerProcess.start(postgres.port());
-                Workload workload = new Workload(broker.url(), "crashed", 24)) {
+                Workload workload = new Workload("crashed", 24, broker.url())) {
             workload.start(6, 4);
             for (int kills = 0; kills < 2; kills++) {
                 workload.books().awaitAccepted(1_000);

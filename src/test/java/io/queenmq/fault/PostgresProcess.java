@@ -2,6 +2,8 @@ package io.queenmq.fault;
 
 import io.queenmq.embedded.PostgresBinaries;
 import io.queenmq.embedded.Unprivileged;
+import io.queenmq.testkit.Await;
+import io.queenmq.testkit.TestBinaries;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -11,19 +13,16 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
-import java.time.Duration;
+import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
  * A PostgreSQL server of one test, as durable as in production, that can be killed and restarted.
  */
 final class PostgresProcess implements AutoCloseable {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
-
     private final PostgresBinaries binaries;
     private final Path folder;
     private final int port;
@@ -37,8 +36,7 @@ final class PostgresProcess implements AutoCloseable {
     }
 
     static PostgresProcess start() throws IOException, InterruptedException {
-        PostgresBinaries binaries =
-                PostgresBinaries.bundled(Path.of("target").toAbsolutePath().resolve("postgres-18"));
+        PostgresBinaries binaries = TestBinaries.of(TestBinaries.version());
         Path folder = Files.createTempDirectory("queen-fault-");
         Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwx------"));
         Process initdb =
@@ -60,7 +58,12 @@ final class PostgresProcess implements AutoCloseable {
             throw new IOException(Files.readString(folder.resolve("initdb.log")));
         }
         PostgresProcess server = new PostgresProcess(binaries, folder, freePort());
-        server.awaitConnections();
+        try {
+            server.awaitConnections();
+        } catch (Throwable e) {
+            server.close();
+            throw e;
+        }
         return server;
     }
 
@@ -73,19 +76,21 @@ final class PostgresProcess implements AutoCloseable {
                 "jdbc:postgresql://127.0.0.1:" + port + "/postgres?user=queen");
     }
 
-    /** Ends the server as a loss of power ends its processes: none of them can say goodbye. */
-    void kill() {
-        List<ProcessHandle> backends = process.descendants().toList();
-        process.destroyForcibly();
-        backends.forEach(ProcessHandle::destroyForcibly);
-        process.onExit().join();
-        for (ProcessHandle backend : backends) {
-            backend.onExit().join();
+    /** Runs one statement. */
+    void execute(String sql) throws SQLException {
+        try (Connection connection = connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute(sql);
         }
     }
 
+    /** Ends the server as a loss of power ends its processes: none of them can say goodbye. */
+    void kill() {
+        Children.kill(process);
+    }
+
     /** Starts it again on the same port; crash recovery is over when this returns. */
-    void restart() throws IOException, InterruptedException {
+    void restart() throws IOException {
         process = launch();
         awaitConnections();
     }
@@ -107,24 +112,32 @@ final class PostgresProcess implements AutoCloseable {
             command.add("-c");
             command.add(setting);
         }
-        return new ProcessBuilder(command)
-                .redirectErrorStream(true)
-                .redirectOutput(ProcessBuilder.Redirect.appendTo(folder.resolve("log").toFile()))
-                .start();
+        return Children.start(
+                new ProcessBuilder(command)
+                        .redirectErrorStream(true)
+                        .redirectOutput(
+                                ProcessBuilder.Redirect.appendTo(folder.resolve("log").toFile())));
     }
 
-    private void awaitConnections() throws IOException, InterruptedException {
-        long deadline = System.nanoTime() + PATIENCE.toNanos();
-        while (true) {
-            try (Connection connection = connect()) {
-                connection.isValid(5);
-                return;
-            } catch (SQLException e) {
-                if (!process.isAlive() || System.nanoTime() > deadline) {
-                    throw new IOException(Files.readString(folder.resolve("log")), e);
-                }
-                process.waitFor(20, TimeUnit.MILLISECONDS);
-            }
+    private void awaitConnections() {
+        Await.until(
+                "connections to PostgreSQL",
+                () -> {
+                    if (!process.isAlive()) {
+                        throw new AssertionError(
+                                "PostgreSQL has ended:\n"
+                                        + Files.readString(folder.resolve("log")));
+                    }
+                    return takesConnections();
+                });
+    }
+
+    private boolean takesConnections() {
+        try (Connection connection = connect()) {
+            return connection.isValid(5);
+        } catch (SQLException e) {
+            // Not yet.
+            return false;
         }
     }
 

@@ -2,16 +2,21 @@ package io.queenmq.fault;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Lines;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
 
 /** What the tables say after a fault. */
 final class Stored {
     private Stored() {}
 
-    /** Every lane of the queue keeps the invariants of the log. */
+    /**
+     * Every lane of the queue keeps the invariants of the log, and no fault was charged to a
+     * message: nothing failed, so no retry is counted and nothing given up.
+     */
     static void assertSound(PostgresProcess postgres, String queue) throws SQLException {
         try (Connection connection = postgres.connect()) {
             assertEquals(
@@ -26,7 +31,98 @@ final class Stored {
                             where q.name = '%s'
                             """
                                     .formatted(queue)));
+            assertEquals(
+                    List.of(),
+                    Lines.lines(
+                            connection,
+                            """
+                            select 'retries of ' || p.name, c.retry_count
+                            from queen_store.queues q
+                            join queen_store.partitions p on p.queue_id = q.id
+                            join queen_store.cursors c on c.partition_id = p.id
+                            where q.name = '%1$s' and c.retry_count > 0
+                            union all
+                            select 'dead letter of ' || p.name, d."offset"
+                            from queen_store.queues q
+                            join queen_store.partitions p on p.queue_id = q.id
+                            join queen_store.dead_letters d on d.partition_id = p.id
+                            where q.name = '%1$s'
+                            """
+                                    .formatted(queue)));
         }
+    }
+
+    /** Every lane holds what was accepted, each message once and at its place, and nothing else. */
+    static void assertExactly(PostgresProcess postgres, String queue, int lanes, Books books)
+            throws SQLException {
+        List<String> expected = new ArrayList<>();
+        for (int lane = 0; lane < lanes; lane++) {
+            expected.add(
+                    "%s: %d messages, %d in place"
+                            .formatted(
+                                    Workload.laneName(lane),
+                                    books.accepted(lane),
+                                    books.accepted(lane)));
+        }
+        try (Connection connection = postgres.connect()) {
+            List<String> found = new ArrayList<>();
+            for (int lane = 0; lane < lanes; lane++) {
+                found.add(
+                        Lines.line(
+                                connection,
+                                """
+                                select format('%%s: %%s messages, %%s in place', '%2$s', count(*),
+                                    count(*) filter (
+                                        where (m.payload::json ->> 'seq')::bigint = m."offset"))
+                                from queen_store.queues q
+                                join queen_store.partitions p on p.queue_id = q.id
+                                join queen_store.segments s on s.partition_id = p.id
+                                cross join lateral queen_store.decode_segment(
+                                    s.partition_id, s.base_offset, s.created_at, s.keys,
+                                    s.frames) d
+                                cross join lateral (
+                                    select convert_from(d.payload, 'UTF8') as payload,
+                                           d."offset") m
+                                where q.name = '%1$s' and p.name = '%2$s'
+                                """
+                                        .formatted(queue, Workload.laneName(lane))));
+            }
+            assertEquals(expected, found);
+        }
+    }
+
+    /** Returns when every group of the queue has acknowledged all that is stored. */
+    static void awaitAcknowledged(PostgresProcess postgres, String queue) throws SQLException {
+        try (Connection connection = postgres.connect()) {
+            List<String> open = new ArrayList<>();
+            try {
+                Await.until(
+                        "acks of all that is stored",
+                        () -> {
+                            open.clear();
+                            open.addAll(unacknowledged(connection, queue));
+                            return open.isEmpty();
+                        });
+            } catch (AssertionError e) {
+                throw new AssertionError(String.join("; ", open), e);
+            }
+        }
+    }
+
+    private static List<String> unacknowledged(Connection connection, String queue)
+            throws SQLException {
+        return Lines.lines(
+                connection,
+                """
+                select g.name || ' in ' || p.name || ' of number ' || p.id, c.committed,
+                       p.last_offset, c.batch_end, c.lease_expires_at
+                from queen_store.queues q
+                join queen_store.partitions p on p.queue_id = q.id
+                join queen_store.groups g on g.queue_id = q.id
+                left join queen_store.cursors c on c.partition_id = p.id and c.group_id = g.id
+                where q.name = '%s' and c.committed is distinct from p.last_offset
+                """
+                        .formatted(queue));
     }
 
     /** How many messages a lane holds; 0 if there is no such lane. */

@@ -3,9 +3,9 @@ package io.queenmq.fault;
 import java.io.IOException;
 import java.net.URI;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -17,20 +17,25 @@ import java.util.concurrent.TimeUnit;
  */
 final class Workload implements AutoCloseable {
     private static final int BATCH = 5;
-    private static final int LEASE_SECONDS = 3;
     private static final long RETRY_MILLIS = 50;
 
-    private final URI broker;
+    private final List<URI> brokers;
     private final String queue;
     private final int lanes;
     private final Books books;
+    private int leaseSeconds = 2;
+    private boolean spread;
+    private int clients;
     private final CountDownLatch producingStopped = new CountDownLatch(1);
     private final CountDownLatch stopped = new CountDownLatch(1);
     private final List<Thread> producers = new ArrayList<>();
     private final List<Thread> consumers = new ArrayList<>();
 
-    Workload(URI broker, String queue, int lanes) {
-        this.broker = broker;
+    /**
+     * @param brokers each client begins with the first one, and goes to the next when one fails it
+     */
+    Workload(String queue, int lanes, URI... brokers) {
+        this.brokers = List.of(brokers);
         this.queue = queue;
         this.lanes = lanes;
         this.books = new Books(lanes);
@@ -44,6 +49,25 @@ final class Workload implements AutoCloseable {
         return books;
     }
 
+    /** Half of the clients begin with the second broker. */
+    Workload spread() {
+        spread = true;
+        return this;
+    }
+
+    Workload leaseSeconds(int seconds) {
+        leaseSeconds = seconds;
+        return this;
+    }
+
+    private Http client() {
+        List<URI> mine = new ArrayList<>(brokers);
+        if (spread) {
+            Collections.rotate(mine, clients++);
+        }
+        return new Http(mine);
+    }
+
     /** Each producer has lanes of its own. */
     void start(int producerCount, int consumerCount) {
         for (int i = 0; i < producerCount; i++) {
@@ -51,11 +75,24 @@ final class Workload implements AutoCloseable {
             for (int lane = i; lane < lanes; lane += producerCount) {
                 own.add(lane);
             }
-            producers.add(start(() -> produce(own)));
+            Http http = client();
+            producers.add(start(() -> produce(http, own)));
         }
         for (int i = 0; i < consumerCount; i++) {
-            consumers.add(start(this::consume));
+            consume(Consumer.Manner.WHOLE_BATCHES);
         }
+    }
+
+    /** One more consumer. */
+    void consume(Consumer.Manner manner) {
+        Consumer consumer = new Consumer(client(), queue, leaseSeconds, books, manner, this::pause);
+        consumers.add(
+                start(
+                        () -> {
+                            while (stopped.getCount() > 0) {
+                                consumer.round();
+                            }
+                        }));
     }
 
     private Thread start(Task task) {
@@ -85,8 +122,7 @@ final class Workload implements AutoCloseable {
         books.awaitDelivered();
     }
 
-    private void produce(List<Integer> own) throws InterruptedException {
-        Http http = new Http(broker);
+    private void produce(Http http, List<Integer> own) throws InterruptedException {
         int[] next = new int[lanes];
         while (producingStopped.getCount() > 0) {
             for (int lane : own) {
@@ -150,77 +186,6 @@ final class Workload implements AutoCloseable {
                {"queue":"%s","partition":"%s","transactionId":"%s","payload":{"lane":%d,"seq":%d}}\
                """
                 .formatted(queue, laneName(lane), transactionId, lane, sequence);
-    }
-
-    private void consume() throws InterruptedException {
-        Http http = new Http(broker);
-        String pop =
-                "/api/v1/pop/queue/%s?batch=20&partitions=2&wait=true&timeout=1000&leaseSeconds=%d"
-                        .formatted(queue, LEASE_SECONDS);
-        while (stopped.getCount() > 0) {
-            try {
-                Http.Answer answer = http.call("GET", pop, "");
-                if (answer.status() == 200) {
-                    handle(http, answer.messages());
-                } else if (answer.status() != 204) {
-                    pause();
-                }
-            } catch (IOException e) {
-                // The batch, if there was one, comes again when its lease has ended.
-                pause();
-            }
-        }
-    }
-
-    private void handle(Http http, List<Map<String, Object>> messages)
-            throws IOException, InterruptedException {
-        Map<Integer, List<Integer>> byLane = new TreeMap<>();
-        StringBuilder acks = new StringBuilder();
-        for (Map<String, Object> message : messages) {
-            Map<?, ?> data = (Map<?, ?>) message.get("data");
-            int lane = ((Long) data.get("lane")).intValue();
-            if (!laneName(lane).equals(message.get("partition"))) {
-                books.violation("a message of " + laneName(lane) + " in " + message);
-            }
-            byLane.computeIfAbsent(lane, l -> new ArrayList<>())
-                    .add(((Long) data.get("seq")).intValue());
-            acks.append(acks.isEmpty() ? "" : ",")
-                    .append(
-                            """
-                            {"transactionId":"%s","partitionId":"%s","leaseId":"%s"}\
-                            """
-                                    .formatted(
-                                            message.get("transactionId"),
-                                            message.get("partitionId"),
-                                            message.get("leaseId")));
-        }
-        byLane.forEach(
-                (lane, list) -> books.delivered(lane, list.stream().mapToInt(i -> i).toArray()));
-        Http.Answer answer =
-                http.call("POST", "/api/v1/ack/batch", "{\"acknowledgments\":[" + acks + "]}");
-        if (answer.status() == 200) {
-            List<Map<String, Object>> results = answer.results();
-            for (Map.Entry<Integer, List<Integer>> entry : byLane.entrySet()) {
-                // Messages of a lane lie together, though not in the order of the map.
-                int at = firstOf(messages, entry.getKey());
-                List<Integer> list = entry.getValue();
-                boolean all = true;
-                for (int i = 0; i < list.size(); i++) {
-                    all &= Boolean.TRUE.equals(results.get(at + i).get("success"));
-                }
-                if (all) {
-                    books.acked(entry.getKey(), list.getLast());
-                }
-            }
-        }
-    }
-
-    private static int firstOf(List<Map<String, Object>> messages, int lane) {
-        int at = 0;
-        while (!laneName(lane).equals(messages.get(at).get("partition"))) {
-            at++;
-        }
-        return at;
     }
 
     private void pause() throws InterruptedException {

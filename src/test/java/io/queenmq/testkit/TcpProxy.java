@@ -7,13 +7,14 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * A TCP link between two processes that a test can watch and break: it counts round trips, swallows
- * the answers of a server that goes on working, and cuts what is open.
+ * or holds the answers of a server that goes on working, and cuts what is open.
  */
 public final class TcpProxy implements AutoCloseable {
     private final ServerSocket server;
@@ -24,6 +25,8 @@ public final class TcpProxy implements AutoCloseable {
     private final AtomicLong bytes = new AtomicLong();
     private volatile boolean swallowing;
     private volatile boolean refusing;
+    private final Set<Link> links = ConcurrentHashMap.newKeySet();
+    private volatile CompletableFuture<Void> gate = CompletableFuture.completedFuture(null);
 
     public TcpProxy(String targetHost, int targetPort) throws IOException {
         this.targetHost = targetHost;
@@ -51,6 +54,25 @@ public final class TcpProxy implements AutoCloseable {
         swallowing = on;
     }
 
+    /** From now on the server's answers wait here until they are let go, or their link is cut. */
+    public void holdAnswers() {
+        gate = new CompletableFuture<>();
+    }
+
+    /** What was held arrives, and what comes from now on passes. */
+    public void letGo() {
+        gate.complete(null);
+    }
+
+    /** Returns when the server has answered all that it was asked: everything else waits here. */
+    public void awaitAllHeld() {
+        Await.until(
+                "answers to all that was sent",
+                () ->
+                        links.stream().anyMatch(Link::isHeld)
+                                && links.stream().noneMatch(Link::isAsking));
+    }
+
     /** From now on new connections are closed at once. */
     public void refuse(boolean on) {
         refusing = on;
@@ -68,6 +90,7 @@ public final class TcpProxy implements AutoCloseable {
     public void close() throws IOException {
         server.close();
         cut();
+        letGo();
     }
 
     private void accept() {
@@ -93,6 +116,7 @@ public final class TcpProxy implements AutoCloseable {
             sockets.add(client);
             sockets.add(target);
             Link link = new Link();
+            links.add(link);
             Thread.ofVirtual().start(() -> pump(client, target, link, true));
             Thread.ofVirtual().start(() -> pump(target, client, link, false));
             return true;
@@ -103,6 +127,23 @@ public final class TcpProxy implements AutoCloseable {
 
     private static final class Link {
         private boolean sending;
+        private boolean held;
+
+        synchronized boolean isAsking() {
+            return sending;
+        }
+
+        synchronized boolean isHeld() {
+            return held;
+        }
+
+        /** Whether this answers what was sent: the first bytes that come back. */
+        synchronized boolean turns(boolean toServer, boolean holding) {
+            boolean answers = !toServer && sending;
+            sending = toServer;
+            held = !toServer && holding;
+            return answers;
+        }
     }
 
     private void pump(Socket from, Socket to, Link link, boolean toServer) {
@@ -113,13 +154,12 @@ public final class TcpProxy implements AutoCloseable {
             int n;
             while ((n = in.read(buffer)) >= 0) {
                 bytes.addAndGet(n);
-                synchronized (link) {
-                    if (toServer) {
-                        link.sending = true;
-                    } else if (link.sending) {
-                        link.sending = false;
-                        roundTrips.incrementAndGet();
-                    }
+                CompletableFuture<Void> passage = gate;
+                if (link.turns(toServer, !passage.isDone())) {
+                    roundTrips.incrementAndGet();
+                }
+                if (!toServer) {
+                    passage.join();
                 }
                 if (toServer || !swallowing) {
                     out.write(buffer, 0, n);
@@ -133,6 +173,7 @@ public final class TcpProxy implements AutoCloseable {
             closeQuietly(to);
             sockets.remove(from);
             sockets.remove(to);
+            links.remove(link);
         }
     }
 

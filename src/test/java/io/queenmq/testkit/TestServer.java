@@ -6,7 +6,6 @@ import io.queenmq.embedded.PostgresBinaries;
 import io.queenmq.embedded.Unprivileged;
 import io.queenmq.runtime.Clock;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -24,7 +23,6 @@ import java.util.ServiceLoader;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
-import java.util.zip.ZipFile;
 
 /**
  * The PostgreSQL server of a test run: one real process per JVM, of the version named by {@code
@@ -98,7 +96,7 @@ public final class TestServer {
     }
 
     private static TestServer start() {
-        String version = System.getProperty("queen.test.postgres", "18");
+        String version = TestBinaries.version();
         TestServer server =
                 ServiceLoader.load(Source.class)
                         .findFirst()
@@ -114,8 +112,7 @@ public final class TestServer {
 
     private static TestServer startProcess(String version) {
         try {
-            Path target = Path.of("target").toAbsolutePath();
-            PostgresBinaries binaries = binaries(version, target);
+            PostgresBinaries binaries = TestBinaries.of(version);
             Path data = Files.createTempDirectory("queen-test-");
             Files.setPosixFilePermissions(data, PosixFilePermissions.fromString("rwx------"));
             Unprivileged user = Unprivileged.ownerOf(data);
@@ -161,25 +158,6 @@ public final class TestServer {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IllegalStateException(e);
-        }
-    }
-
-    /** The bundled ones for 18, else those that the build has copied beside them. */
-    private static PostgresBinaries binaries(String version, Path target) throws IOException {
-        Path home = target.resolve("postgres-" + version);
-        if (version.equals("18")) {
-            return PostgresBinaries.bundled(home);
-        }
-        try (Stream<Path> jars = Files.list(target.resolve("postgres-archives"))) {
-            Path jar =
-                    jars.filter(p -> p.getFileName().toString().contains("-" + version + "."))
-                            .findFirst()
-                            .orElseThrow();
-            try (ZipFile zip = new ZipFile(jar.toFile());
-                    InputStream txz =
-                            zip.getInputStream(zip.getEntry(PostgresBinaries.archiveName()))) {
-                return PostgresBinaries.unpack(txz, home);
-            }
         }
     }
 

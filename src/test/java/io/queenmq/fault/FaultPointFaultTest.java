@@ -1,0 +1,192 @@
+package io.queenmq.fault;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.queenmq.testkit.PostgresLink;
+import io.queenmq.testkit.TcpProxy;
+import java.io.IOException;
+import java.net.URI;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Goal: whatever happens at whatever step of a call to the database, what clients were told is
+ * true. Method: a broker under a small load reaches its database and its clients over links that
+ * read along. The first call of one procedure stops at one point; there something breaks; then the
+ * work has to go on by itself. In the end all that was accepted is stored once and in its place,
+ * nothing came again after its ack was confirmed, nothing was skipped, no retry was charged, and no
+ * invariant is broken.
+ */
+final class FaultPointFaultTest {
+    private static final int LANES = 4;
+
+    /** A pattern of names of cases; all of them take some eight minutes. */
+    private static final String WANTED = "queen.test.faults";
+
+    private static final String IN_EVERY_BUILD =
+            "another takes over|link cut|(append|claim leased|ack batches) committed";
+
+    /** Where a call stands when the fault comes. */
+    enum Point {
+        NOT_ARRIVED,
+        COMMITTED,
+        NOT_ANSWERED
+    }
+
+    /** What breaks. */
+    enum Fault {
+        BROKER_KILLED_AND_RESTARTED,
+        BROKER_KILLED_ANOTHER_TAKES_OVER,
+        LINK_CUT,
+        LINK_MUTE,
+        POSTGRES_KILLED
+    }
+
+    record Case(String procedure, Point point, Fault fault) {
+        @Override
+        public String toString() {
+            return (procedure + " " + point + " " + fault)
+                    .replace('_', ' ')
+                    .toLowerCase(Locale.ROOT);
+        }
+    }
+
+    private static PostgresProcess postgres;
+    private static PostgresLink link;
+    private static TcpProxy front;
+    private static BrokerProcess broker;
+    private static BrokerProcess another;
+    private static int runs;
+
+    static Stream<Case> cases() {
+        List<Case> cases = new ArrayList<>();
+        for (String procedure :
+                List.of(
+                        "ensure_lanes",
+                        "append",
+                        "register_group",
+                        "claim_first",
+                        "claim_leased",
+                        "claim_auto",
+                        "ack_batches",
+                        "ack_messages",
+                        "extend_lease")) {
+            for (Point point : Point.values()) {
+                for (Fault fault : Fault.values()) {
+                    // A client that is never answered gives up: for the broker as if it was cut.
+                    if (point != Point.NOT_ANSWERED || fault != Fault.LINK_MUTE) {
+                        cases.add(new Case(procedure, point, fault));
+                    }
+                }
+            }
+        }
+        Pattern wanted = Pattern.compile(System.getProperty(WANTED, IN_EVERY_BUILD));
+        return cases.stream().filter(tried -> wanted.matcher(tried.toString()).find());
+    }
+
+    @BeforeAll
+    static void start() throws IOException, InterruptedException {
+        postgres = PostgresProcess.start();
+        link = new PostgresLink("127.0.0.1", postgres.port());
+        broker = BrokerProcess.start(link.port(), Map.of("QUEEN_STMT_TIMEOUT_MS", "1000"));
+        front = new TcpProxy("127.0.0.1", broker.port());
+        another = BrokerProcess.start(postgres.port());
+    }
+
+    @AfterAll
+    static void stop() throws IOException {
+        front.close();
+        another.close();
+        broker.close();
+        link.close();
+        postgres.close();
+    }
+
+    @BeforeEach
+    void awaitBrokers() {
+        broker.awaitReady();
+        another.awaitReady();
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("cases")
+    void keepsItsWord(Case tried) throws IOException, InterruptedException, SQLException {
+        String queue = "faulty-" + runs++;
+        URI through = URI.create("http://127.0.0.1:" + front.port());
+        URI[] brokers =
+                tried.fault() == Fault.BROKER_KILLED_ANOTHER_TAKES_OVER
+                        ? new URI[] {through, another.url()}
+                        : new URI[] {through};
+        PostgresLink.Halt halt =
+                link.haltAt(
+                        tried.procedure(),
+                        tried.point() == Point.NOT_ARRIVED
+                                ? PostgresLink.Point.REQUEST
+                                : PostgresLink.Point.ANSWER);
+        try (Workload workload = new Workload(queue, LANES, brokers)) {
+            workload.start(2, 1);
+            workload.consume(Consumer.Manner.STEP_BY_STEP);
+            workload.consume(Consumer.Manner.AT_MOST_ONCE);
+            halt.awaitReached();
+            if (tried.point() == Point.NOT_ANSWERED) {
+                front.holdAnswers();
+                halt.pass();
+                front.awaitAllHeld();
+            }
+            strike(tried.fault(), halt, tried.point() == Point.NOT_ANSWERED);
+            Books books = workload.books();
+            books.awaitAccepted(100);
+            workload.finish();
+            Stored.awaitAcknowledged(postgres, queue);
+            assertEquals(Set.of(), books.violations());
+            assertTrue(
+                    books.unheard() <= Consumer.HEARD_AT_ONCE * (1 + books.troubles()),
+                    () -> books.unheard() + " messages were not heard of");
+            Stored.assertExactly(postgres, queue, LANES, books);
+            Stored.assertSound(postgres, queue);
+        } finally {
+            halt.cut();
+            front.letGo();
+        }
+    }
+
+    private static void strike(Fault fault, PostgresLink.Halt halt, boolean inFront)
+            throws IOException {
+        switch (fault) {
+            case BROKER_KILLED_AND_RESTARTED, BROKER_KILLED_ANOTHER_TAKES_OVER -> {
+                broker.kill();
+                halt.cut();
+                front.cut();
+                front.letGo();
+                broker.relaunch();
+            }
+            case LINK_CUT -> {
+                if (inFront) {
+                    front.cut();
+                    front.letGo();
+                } else {
+                    halt.cut();
+                }
+            }
+            case LINK_MUTE -> halt.swallow();
+            case POSTGRES_KILLED -> {
+                postgres.kill();
+                halt.cut();
+                front.letGo();
+                postgres.restart();
+            }
+        }
+    }
+}
