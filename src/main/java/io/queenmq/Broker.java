@@ -26,6 +26,7 @@ import io.queenmq.runtime.Loop;
 import io.queenmq.runtime.Parts;
 import io.queenmq.runtime.StartRefused;
 import io.queenmq.runtime.Version;
+import io.queenmq.transact.Transact;
 import io.queenmq.web.Listener;
 import io.queenmq.web.Router;
 import io.queenmq.web.WebConfig;
@@ -159,6 +160,8 @@ public final class Broker implements AutoCloseable {
                             "ack",
                             new Ack(config.ack(), database, ready, deliveries, metrics, clock));
             ack.start();
+            Transact transact =
+                    new Transact(config.transact(), database, push, ack, mint, metrics, clock);
 
             Router.Builder routes = Router.builder();
             new DataPlane(
@@ -166,6 +169,7 @@ public final class Broker implements AutoCloseable {
                             push,
                             pop,
                             ack,
+                            transact,
                             queues,
                             health::databaseTakesWrites,
                             Version.current())

@@ -13,6 +13,7 @@ import io.queenmq.push.PushConfig;
 import io.queenmq.queue.QueueConfig;
 import io.queenmq.queue.Queues;
 import io.queenmq.ready.ReadyConfig;
+import io.queenmq.transact.TransactConfig;
 import io.queenmq.web.WebConfig;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -35,7 +36,8 @@ public record BrokerConfig(
         GroupsConfig group,
         ReadyConfig ready,
         PopConfig pop,
-        AckConfig ack) {
+        AckConfig ack,
+        TransactConfig transact) {
 
     private static final Duration KEEP_ALIVE = Duration.ofMinutes(5);
 
@@ -52,19 +54,28 @@ public record BrokerConfig(
                 GroupsConfig.DEFAULT,
                 ReadyConfig.DEFAULT,
                 PopConfig.DEFAULT,
-                AckConfig.DEFAULT);
+                AckConfig.DEFAULT,
+                TransactConfig.DEFAULT);
     }
 
     /** The same behind another listener. */
     public BrokerConfig with(WebConfig other) {
         return new BrokerConfig(
-                embedded, database, other, http, queue, push, dedup, group, ready, pop, ack);
+                embedded, database, other, http, queue, push, dedup, group, ready, pop, ack,
+                transact);
     }
 
     /** The same with other bounds for pushes. */
     public BrokerConfig with(PushConfig other) {
         return new BrokerConfig(
-                embedded, database, web, http, queue, other, dedup, group, ready, pop, ack);
+                embedded, database, web, http, queue, other, dedup, group, ready, pop, ack,
+                transact);
+    }
+
+    /** The same with other bounds of transactions. */
+    public BrokerConfig with(TransactConfig other) {
+        return new BrokerConfig(
+                embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, other);
     }
 
     /**
@@ -86,7 +97,8 @@ public record BrokerConfig(
                 GroupsConfig.DEFAULT,
                 ReadyConfig.DEFAULT,
                 PopConfig.DEFAULT,
-                AckConfig.DEFAULT);
+                AckConfig.DEFAULT,
+                TransactConfig.DEFAULT);
     }
 
     private static boolean embedded(Settings settings) {

@@ -139,7 +139,7 @@ comment on function queen_store.ack_batches(bigint[], integer[], uuid[], bigint[
     'Commits whole leased batches of many callers; never waits. Locks: cursors, skip locked: only those that still hold that lease and batch; groups at a group''s first ack ever, skip locked.';
 
 -- queen_store.find_offsets: lowest offset at which each key occurs in the ranges of its unit.
--- Called by  ack_messages
+-- Called by  ack_messages, ack_bundle
 -- Locks      none
 -- Returns    one element per key, null = not found; from and to are inclusive, since null = any age
 -- Cost       1 statement: one index range per range, 16 bytes per message in it, one hash join
@@ -201,7 +201,7 @@ comment on function queen_store.find_offsets(
 -- is the signal; the cursor moves to the highest completed item below it; the signal then ends the
 -- lease, is charged to the retry budget, or is given up and filed as a dead letter in this commit.
 -- Of a conflated batch only the last message was delivered, so only that can be acknowledged.
--- Called by  AckProcedures, queen.ack
+-- Called by  AckProcedures, ack_bundle, queen.ack
 -- Locks      cursors ascending (partition_id, group_id), waits with p_wait, else skip locked;
 --            groups at a group's first ack ever, skip locked
 -- Returns    one row per item: done, noop (completed before), stale (a failure of what is

@@ -1,7 +1,7 @@
 -- What the API functions of schema queen share: refusals and wake-ups.
 
 -- queen_store.require_name: refuses a name that no queue, lane, group or message may carry.
--- Called by  require_messages, require_lane, queen.pop, queen.ack, queen.message
+-- Called by  require_messages, require_acks, require_lane, queen.pop, queen.ack, queen.message
 -- Locks      none
 -- Returns    nothing
 -- Raises     QN400 bad_request
@@ -29,7 +29,8 @@ comment on function queen_store.require_name(text, text, integer, integer) is
     'Refuses a name that is missing, too short or too long. Locks: none.';
 
 -- queen_store.require_number: refuses a number outside its range.
--- Called by  queen.push, queen.pop, queen.ack, queen.read, queen.message, queen.violations
+-- Called by  queen.push, queen.pop, queen.ack, queen.transact, queen.read, queen.message,
+--            queen.violations
 -- Locks      none
 -- Returns    nothing
 -- Raises     QN400 bad_request
@@ -56,7 +57,7 @@ comment on function queen_store.require_number(text, bigint, bigint, bigint) is
 -- would find it without, by their slow walk over the lanes; "set queen.notify = off" leaves it to
 -- that (needed for two-phase commit, advisable above some 1,000 transactions a second, because
 -- NOTIFY makes commits queue up behind one lock).
--- Called by  queen.push, queen.ack
+-- Called by  queen.push, queen.ack, queen.transact
 -- Locks      none; a notifying commit takes one lock of the database
 -- Returns    nothing
 -- Cost       no table read; lane numbers while they fit into one notification, else queue numbers

@@ -96,7 +96,7 @@ comment on function queen_store.find_originals(
 -- would drop white space, repeated keys and the spelling of numbers. The lanes stay locked until
 -- the transaction ends: push many messages in one call, for two transactions that push to the same
 -- lanes in several calls may deadlock.
--- Called by  applications, queen.push of one message
+-- Called by  applications, queen.push of one message, queen.transact
 -- Locks      advisory on the names of missing queues and lanes; queues and partitions: new rows;
 --            partitions, ascending id; waits
 -- Returns    one row per message, in order: queued, or duplicate with the id and offset of the

@@ -295,6 +295,15 @@ comment on column queen_store.leases.partition_ids is 'Lanes it covers.';
 comment on column queen_store.leases.group_ids is 'Group of each lane, in the same order.';
 comment on column queen_store.leases.expires_at is 'From then on the row may be swept.';
 
+create table queen_store.bundles (
+    bundle_id uuid primary key,
+    committed_at timestamptz not null default clock_timestamp()
+);
+comment on table queen_store.bundles is
+    'One row per transaction without pushes: the trace by which a broker that lost the answer recognises its commit. Removed after 10 minutes by later ones.';
+comment on column queen_store.bundles.bundle_id is 'The transactionId of its answer: a UUIDv7, so that rows stand in order of time.';
+comment on column queen_store.bundles.committed_at is 'When the row was written, before any other effect of the transaction.';
+
 create table queen_store.dead_letters (
     id bigint primary key generated always as identity,
     queue_id integer not null,

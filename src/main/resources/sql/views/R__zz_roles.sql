@@ -2,7 +2,7 @@
 -- a function made anew may be executed by everybody: ${flyway:timestamp}
 --
 -- queen_reader   views, and the API functions that only read
--- queen_writer   API functions that change something: push, pop, ack; sees nothing else
+-- queen_writer   API functions that change something: push, pop, ack, transact; sees nothing else
 --
 -- Roles belong to the server: another database of it may be making them at this moment, and a
 -- migration without CREATEROLE cannot. Then it goes on without them; an administrator creates both

@@ -55,6 +55,8 @@ class ArchitectureTest {
                             // A pop registers its group and starts where that begins.
                             "pop", Set.of("group", "queue", "ready"),
                             "ack", Set.of("ready"),
+                            // Each enlists its part; the names of lanes are those of queue.
+                            "transact", Set.of("push", "ack", "queue"),
                             "queue", Set.of("ready"),
                             "group", Set.of("ready"),
                             "ready", Set.of("hint"),

@@ -41,7 +41,8 @@ class BrokerStartTest {
                                     free.group(),
                                     free.ready(),
                                     free.pop(),
-                                    free.ack()));
+                                    free.ack(),
+                                    free.transact()));
             StartRefused refusal = assertThrows(StartRefused.class, broker::start);
             assertEquals(
                     "cannot listen on 127.0.0.1:"

@@ -47,6 +47,7 @@ public final class Ack implements AutoCloseable {
 
     private final AckConfig config;
     private final AckProcedures procedures;
+    private final ReadyLanes ready;
     private final Deliveries deliveries;
     private final Combiner<AckUnit.Cursor, AckUnit> batches;
     private final Combiner<AckUnit.Cursor, AckUnit> messages;
@@ -70,6 +71,7 @@ public final class Ack implements AutoCloseable {
             Clock clock) {
         this.config = config;
         this.procedures = new AckProcedures(database);
+        this.ready = ready;
         this.deliveries = deliveries;
         this.clock = clock;
         this.batches =
@@ -123,6 +125,35 @@ public final class Ack implements AutoCloseable {
             }
         }
         return counted(results);
+    }
+
+    /**
+     * Prepares acks for a transaction, which carries them out by a call of its own.
+     *
+     * @param requiredLeases leases that the transaction names beside its acks
+     */
+    public TransactionAcks enlist(
+            UUID tenant, List<TransactionAcks.Item> acks, List<String> requiredLeases) {
+        return new TransactionAcks(this, tenant, acks, requiredLeases);
+    }
+
+    /** A transaction ended the lease of this unit. */
+    void released(AckUnit unit, AckProcedures.MessageOutcome outcome) {
+        ready.freed(
+                outcome.queueId(),
+                outcome.groupId(),
+                unit.lane,
+                outcome.committed(),
+                outcome.lastOffset());
+        if (unit.leaseId != null) {
+            deliveries.forget(unit.leaseId, unit.lane);
+        }
+    }
+
+    void countCommitted(int acks, int filed) {
+        items.increment(acks);
+        byKey.increment(acks);
+        deadLetters.increment(filed);
     }
 
     /** Prolongs every live lease with that id; never shortens or revives one. */

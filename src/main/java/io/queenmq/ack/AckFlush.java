@@ -2,6 +2,7 @@ package io.queenmq.ack;
 
 import io.queenmq.ack.AckProcedures.BatchOutcome;
 import io.queenmq.ack.AckProcedures.MessageOutcome;
+import io.queenmq.ack.AckProcedures.MessageVerdict;
 import io.queenmq.combine.Bundle;
 import io.queenmq.combine.Flush;
 import io.queenmq.model.Failure;
@@ -43,6 +44,8 @@ abstract sealed class AckFlush implements Flush<AckUnit.Cursor, AckUnit> {
                     NOT_FOUND,
                     BODY_TOO_LARGE,
                     QUEUE_ENCRYPTED,
+                    DUPLICATE,
+                    ACK_REJECTED,
                     BUSY,
                     OUTCOME_UNKNOWN,
                     DEADLINE,
@@ -126,16 +129,29 @@ abstract sealed class AckFlush implements Flush<AckUnit.Cursor, AckUnit> {
                             false,
                             outcome.conflated());
             case NOOP -> NOOP;
-            case STALE ->
-                    refused(
-                            "already committed: the cursor moved past this message before this"
-                                    + " ack");
-            case UNRESOLVABLE -> refused(Ack.UNRESOLVABLE);
-            case CONSUMER_NOT_FOUND -> refused("consumer not found");
-            case INVALID_LEASE -> refused(Ack.INVALID_LEASE);
-            case NOT_OWNED -> refused(Ack.NOT_OWNED);
-            case NO_LEASED_BATCH -> refused("no leased batch");
             case BUSY -> null;
+            case STALE,
+                    UNRESOLVABLE,
+                    BEYOND_BATCH,
+                    CONSUMER_NOT_FOUND,
+                    INVALID_LEASE,
+                    NOT_OWNED,
+                    NO_LEASED_BATCH ->
+                    refused(errorOf(outcome.verdict()));
+        };
+    }
+
+    /** What a client is told of a verdict that has no effect. */
+    static String errorOf(MessageVerdict verdict) {
+        return switch (verdict) {
+            case STALE -> "already committed: the cursor moved past this message before this ack";
+            case UNRESOLVABLE, BEYOND_BATCH -> Ack.UNRESOLVABLE;
+            case CONSUMER_NOT_FOUND -> "consumer not found";
+            case INVALID_LEASE -> Ack.INVALID_LEASE;
+            case NOT_OWNED -> Ack.NOT_OWNED;
+            case NO_LEASED_BATCH -> "no leased batch";
+            case DONE, NOOP, BUSY ->
+                    throw new IllegalArgumentException(verdict + " is no error of an ack");
         };
     }
 

@@ -33,6 +33,8 @@ final class AckProcedures {
         NOOP,
         STALE,
         UNRESOLVABLE,
+        /** Only of a transaction: the id is there, behind the leased batch. */
+        BEYOND_BATCH,
         CONSUMER_NOT_FOUND,
         INVALID_LEASE,
         NOT_OWNED,
@@ -111,30 +113,8 @@ final class AckProcedures {
      * @param patient waits for cursors that others hold, 250 ms each; else they are busy
      */
     List<MessageOutcome> ackMessages(List<AckUnit> units, boolean patient) {
-        int items = units.stream().mapToInt(AckUnit::items).sum();
-        UUID[] tenants = new UUID[units.size()];
-        long[] lanes = new long[units.size()];
-        String[] groups = new String[units.size()];
-        @Nullable UUID[] leases = new UUID[units.size()];
-        int[] unitOf = new int[items];
-        byte[][] keys = new byte[items][];
-        Short[] statuses = new Short[items];
-        @Nullable String[] errors = new String[items];
-        int at = 0;
-        for (int i = 0; i < units.size(); i++) {
-            AckUnit unit = units.get(i);
-            tenants[i] = unit.tenant;
-            lanes[i] = unit.lane;
-            groups[i] = unit.group;
-            leases[i] = unit.leaseId;
-            for (int j = 0; j < unit.items(); j++) {
-                unitOf[at] = i + 1;
-                keys[at] = unit.keys.get(j).bytes();
-                statuses[at] = number(unit.statuses.get(j));
-                errors[at] = unit.errors.get(j);
-                at++;
-            }
-        }
+        AckArguments arguments = AckArguments.of(units);
+        int items = arguments.keys().length;
         return database.call(
                 "ack_messages",
                 session -> {
@@ -145,14 +125,16 @@ final class AckProcedures {
                                             + " queue_id, committed, last_offset, conflated"
                                             + " from "
                                             + (patient ? PATIENTLY : AT_ONCE))) {
-                        statement.setArray(1, connection.createArrayOf("uuid", tenants));
-                        statement.setArray(2, array(connection, "int8", lanes));
-                        statement.setArray(3, connection.createArrayOf("text", groups));
-                        statement.setArray(4, connection.createArrayOf("uuid", leases));
-                        statement.setArray(5, array(connection, "int4", unitOf));
-                        statement.setArray(6, connection.createArrayOf("bytea", keys));
-                        statement.setArray(7, connection.createArrayOf("int2", statuses));
-                        statement.setArray(8, connection.createArrayOf("text", errors));
+                        statement.setArray(
+                                1, connection.createArrayOf("uuid", arguments.tenants()));
+                        statement.setArray(2, array(connection, "int8", arguments.lanes()));
+                        statement.setArray(3, connection.createArrayOf("text", arguments.groups()));
+                        statement.setArray(4, connection.createArrayOf("uuid", arguments.leases()));
+                        statement.setArray(5, array(connection, "int4", arguments.unitOf()));
+                        statement.setArray(6, connection.createArrayOf("bytea", arguments.keys()));
+                        statement.setArray(
+                                7, connection.createArrayOf("int2", arguments.statuses()));
+                        statement.setArray(8, connection.createArrayOf("text", arguments.errors()));
                         @Nullable MessageOutcome[] outcomes = new MessageOutcome[items];
                         try (ResultSet rows = statement.executeQuery()) {
                             while (rows.next()) {
@@ -195,15 +177,6 @@ final class AckProcedures {
                         return expiries;
                     }
                 });
-    }
-
-    private static short number(AckStatus status) {
-        return switch (status) {
-            case COMPLETED -> 0;
-            case FAILED -> 1;
-            case RETRY -> 2;
-            case DEAD_LETTER -> 3;
-        };
     }
 
     private static Array array(Connection connection, String type, Object elements)

@@ -168,7 +168,14 @@ public final class Combiner<K, W extends Work<K>> {
         boolean nobody =
                 switch (failure.failure()) {
                     case DATABASE_AWAY, OUTCOME_UNKNOWN, DEADLINE, OVERLOADED, STOPPING -> true;
-                    case BAD_REQUEST, NOT_FOUND, BODY_TOO_LARGE, QUEUE_ENCRYPTED, BUSY, INTERNAL ->
+                    case BAD_REQUEST,
+                            NOT_FOUND,
+                            BODY_TOO_LARGE,
+                            QUEUE_ENCRYPTED,
+                            DUPLICATE,
+                            ACK_REJECTED,
+                            BUSY,
+                            INTERNAL ->
                             false;
                 };
         boolean one = bundles.size() == 1 && bundles.getFirst().works.size() == 1;

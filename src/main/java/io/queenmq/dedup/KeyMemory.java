@@ -24,7 +24,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Some 12 bytes per key, bounded by {@link DedupConfig}. Lanes with windows of about one length
  * share buckets of an eighth of it, so forgetting costs the same for a million idle lanes as for
- * one. Safe for any thread, but the calls for one lane come one after another.
+ * one. Safe for any thread. Commits of one lane may be told in any order, for a transaction writes
+ * beside the pushes: what comes before its turn is remembered and not vouched for.
  */
 public final class KeyMemory {
     private static final int SECTIONS_OF_POOL = 16;

@@ -4,6 +4,7 @@ import io.queenmq.ack.Ack;
 import io.queenmq.pop.Pop;
 import io.queenmq.push.Push;
 import io.queenmq.queue.Queues;
+import io.queenmq.transact.Transact;
 import io.queenmq.web.Router;
 import java.util.function.BooleanSupplier;
 
@@ -13,6 +14,7 @@ public final class DataPlane {
     private final PopRoutes pop;
     private final AckRoutes ack;
     private final LeaseRoutes lease;
+    private final TransactionRoutes transactions;
     private final QueueRoutes queues;
     private final HealthRoutes health;
 
@@ -27,6 +29,7 @@ public final class DataPlane {
             Push push,
             Pop pop,
             Ack ack,
+            Transact transact,
             Queues queues,
             BooleanSupplier databaseReady,
             String version) {
@@ -34,6 +37,7 @@ public final class DataPlane {
         this.pop = new PopRoutes(pop, config);
         this.ack = new AckRoutes(ack);
         this.lease = new LeaseRoutes(ack);
+        this.transactions = new TransactionRoutes(transact);
         this.queues = new QueueRoutes(queues);
         this.health = new HealthRoutes(databaseReady, version);
     }
@@ -44,6 +48,7 @@ public final class DataPlane {
         pop.addTo(routes);
         ack.addTo(routes);
         lease.addTo(routes);
+        transactions.addTo(routes);
         queues.addTo(routes);
         health.addTo(routes);
     }

@@ -13,6 +13,10 @@ public enum Failure {
     BODY_TOO_LARGE("body_too_large", 413, Retry.NEVER),
     /** An encrypted queue cannot take a payload that did not pass a broker. */
     QUEUE_ENCRYPTED("queue_encrypted", 409, Retry.NEVER),
+    /** A transaction stores a message that its partition has already; nothing of it took effect. */
+    DUPLICATE("duplicate", 409, Retry.NEVER),
+    /** A transaction has an ack that cannot be carried out; nothing of it took effect. */
+    ACK_REJECTED("ack_rejected", 409, Retry.NEVER),
     /** More work waits than the broker may hold; nothing of this request was stored. */
     OVERLOADED("overloaded", 503, Retry.LATER),
     /** A row this request needs is held by somebody else past the deadline; nothing was stored. */

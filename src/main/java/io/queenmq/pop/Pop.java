@@ -166,7 +166,14 @@ public final class Pop implements AutoCloseable {
     private static boolean passes(QueenException failure) {
         return switch (failure.failure()) {
             case DATABASE_AWAY, OUTCOME_UNKNOWN, OVERLOADED, BUSY, DEADLINE -> true;
-            case BAD_REQUEST, NOT_FOUND, BODY_TOO_LARGE, QUEUE_ENCRYPTED, STOPPING, INTERNAL ->
+            case BAD_REQUEST,
+                    NOT_FOUND,
+                    BODY_TOO_LARGE,
+                    QUEUE_ENCRYPTED,
+                    DUPLICATE,
+                    ACK_REJECTED,
+                    STOPPING,
+                    INTERNAL ->
                     false;
         };
     }

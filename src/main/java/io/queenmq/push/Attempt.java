@@ -11,6 +11,7 @@ import io.queenmq.segment.FrameWriter;
 import io.queenmq.segment.Segment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.LongUnaryOperator;
@@ -21,7 +22,9 @@ import org.jspecify.annotations.Nullable;
  * one flush id. When the answer is lost it is repeated exactly as it is.
  */
 final class Attempt {
-    private final Bundle<LaneName, LaneBatch> bundle;
+    /** Null for a lane-batch of a transaction, which no flusher serves. */
+    private final @Nullable Bundle<LaneName, LaneBatch> bundle;
+
     private final List<LaneBatch> works;
     private final List<Frame> frames;
 
@@ -39,8 +42,11 @@ final class Attempt {
     private int memoryEpoch;
     private Range vouched = Range.NOTHING;
 
-    private Attempt(Builder builder, LongUnaryOperator lastOffsets) {
-        this.bundle = builder.bundle;
+    private Attempt(
+            @Nullable Bundle<LaneName, LaneBatch> bundle,
+            Builder builder,
+            LongUnaryOperator lastOffsets) {
+        this.bundle = bundle;
         this.works = builder.works;
         this.frames = builder.frames;
         this.work = builder.work;
@@ -59,12 +65,21 @@ final class Attempt {
      * @return null when nobody is left
      */
     static @Nullable Attempt of(Bundle<LaneName, LaneBatch> bundle, LongUnaryOperator lastOffsets) {
-        Builder builder = new Builder(bundle);
-        return builder.works.isEmpty() ? null : new Attempt(builder, lastOffsets);
+        Builder builder = new Builder(bundle.works());
+        return builder.works.isEmpty() ? null : new Attempt(bundle, builder, lastOffsets);
+    }
+
+    /** A lane-batch that goes into a call of its own, and is never answered by a flusher. */
+    static Attempt of(LaneBatch work, LongUnaryOperator lastOffsets) {
+        return new Attempt(null, new Builder(new ArrayList<>(List.of(work))), lastOffsets);
     }
 
     Bundle<LaneName, LaneBatch> bundle() {
-        return bundle;
+        return Objects.requireNonNull(bundle, "a lane-batch of a transaction has no bundle");
+    }
+
+    LaneName lane() {
+        return works.getFirst().key();
     }
 
     List<LaneBatch> works() {
@@ -175,20 +190,20 @@ final class Attempt {
                 decided.unsend();
             }
         }
-        bundle.works().removeIf(LaneBatch::isAnswered);
+        bundle().works().removeIf(LaneBatch::isAnswered);
     }
 
     /** Collects works and frames. */
     private static final class Builder {
-        private final Bundle<LaneName, LaneBatch> bundle;
+        private final List<LaneBatch> waiting;
         private final List<LaneBatch> works = new ArrayList<>(1);
         private final List<Integer> followers = new ArrayList<>(0);
         private List<Frame> frames = List.of();
         private int[] work = new int[0];
         private int[] place = new int[0];
 
-        Builder(Bundle<LaneName, LaneBatch> bundle) {
-            this.bundle = bundle;
+        Builder(List<LaneBatch> waiting) {
+            this.waiting = waiting;
             int room = takeWorks();
             if (room > 0) {
                 takeFrames(room);
@@ -199,8 +214,8 @@ final class Attempt {
         private int takeWorks() {
             int room = 0;
             int i = 0;
-            while (i < bundle.works().size()) {
-                LaneBatch next = bundle.works().get(i);
+            while (i < waiting.size()) {
+                LaneBatch next = waiting.get(i);
                 if (!works.isEmpty() && !goesWith(works.getFirst(), next)) {
                     return room;
                 }
@@ -209,7 +224,7 @@ final class Attempt {
                     room += next.open();
                     i++;
                 } else {
-                    bundle.works().remove(i);
+                    waiting.remove(i);
                 }
             }
             return room;

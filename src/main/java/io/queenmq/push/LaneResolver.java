@@ -63,6 +63,44 @@ final class LaneResolver {
         }
     }
 
+    /**
+     * Finds or makes the lanes of all these batches; nothing is submitted.
+     *
+     * @throws QueenException if one cannot be had
+     */
+    void resolve(List<LaneBatch> batches, long deadlineNanos) {
+        int epoch = memory.epoch();
+        List<LaneBatch> unknown = new ArrayList<>(0);
+        for (LaneBatch batch : batches) {
+            if (!lookUp(epoch, batch)) {
+                unknown.add(batch);
+            }
+        }
+        if (unknown.isEmpty()) {
+            return;
+        }
+        List<LaneRequest> requests =
+                catalog.requestLanes(unknown.stream().map(LaneBatch::key).toList(), deadlineNanos);
+        try {
+            for (int i = 0; i < requests.size(); i++) {
+                awaitAny(List.of(requests.get(i)), deadlineNanos);
+                resolve(epoch, unknown.get(i), requests.get(i));
+                QueenException refusal = unknown.get(i).refusal();
+                if (refusal != null) {
+                    throw refusal;
+                }
+            }
+        } catch (TimeoutException e) {
+            throw new QueenException(
+                    Failure.BUSY, "a queue or partition is being created by another", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new QueenException(Failure.STOPPING, "the broker is stopping", e);
+        } finally {
+            requests.forEach(catalog::withdraw);
+        }
+    }
+
     private boolean lookUp(int epoch, LaneBatch batch) {
         LaneName name = batch.key();
         Queue queue = catalog.queue(name.tenant(), name.queue()).orElse(null);

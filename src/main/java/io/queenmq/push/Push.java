@@ -19,8 +19,11 @@ import java.util.List;
  */
 public final class Push {
     private final PushConfig config;
+    private final ServerWatch servers;
     private final PushCombiner combiner;
     private final LaneResolver resolver;
+    private final QueueCatalog catalog;
+    private final KeyMemory memory;
     private final UuidMint mint;
     private final Clock clock;
 
@@ -40,9 +43,12 @@ public final class Push {
             Metrics metrics,
             Clock clock) {
         this.config = config;
+        this.catalog = catalog;
+        this.memory = memory;
+        this.servers = new ServerWatch(memory, serverChanged);
         this.combiner =
                 new PushCombiner(
-                        config, database, catalog, memory, writes, serverChanged, metrics, clock);
+                        config, database, catalog, memory, writes, servers, metrics, clock);
         this.resolver = new LaneResolver(catalog, memory, combiner, clock);
         this.mint = mint;
         this.clock = clock;
@@ -79,6 +85,23 @@ public final class Push {
         List<PushResult> results = request.results();
         combiner.meters().failed.increment(request.failedCount());
         return results;
+    }
+
+    /**
+     * Prepares items for a transaction, which stores them by a call of its own; queues and lanes
+     * that are missing are made at once, by commits of their own.
+     *
+     * @throws QueenException bad request, overloaded, busy
+     */
+    public TransactionPushes enlist(Caller caller, List<PushItem> items, long deadlineNanos) {
+        PushRequest request = new PushRequest(caller, items, mint, deadlineNanos);
+        resolver.resolve(request.batches(), deadlineNanos);
+        return new TransactionPushes(request, combiner, catalog, memory);
+    }
+
+    /** Asked about the server by every call that stores what was enlisted. */
+    public ServerWatch servers() {
+        return servers;
     }
 
     PushMeters meters() {

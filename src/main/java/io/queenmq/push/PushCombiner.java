@@ -27,6 +27,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.BooleanSupplier;
 
 /**
  * Batches concurrent pushes: a bounded queue per lane, a few flushers that each take all that waits
@@ -60,11 +61,11 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
             QueueCatalog catalog,
             KeyMemory memory,
             LaneWrites writes,
-            Runnable serverChanged,
+            ServerWatch servers,
             Metrics metrics,
             Clock clock) {
         this.config = config;
-        this.procedures = new PushProcedures(database, memory, serverChanged);
+        this.procedures = new PushProcedures(database, memory, servers);
         this.memory = memory;
         this.search = new KeySearch(procedures, memory);
         this.catalog = catalog;
@@ -228,13 +229,13 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
     }
 
     /** Before any caller is answered: who pops after that must find what was pushed. */
-    private void tellWhatIsStored(List<Attempt> attempts, List<PushVerdict> verdicts) {
+    void tellWhatIsStored(List<Attempt> attempts, List<PushVerdict> verdicts) {
         List<LaneWrites.Lane> written = new ArrayList<>(attempts.size());
         int messages = 0;
         for (int i = 0; i < attempts.size(); i++) {
             if (verdicts.get(i) instanceof PushVerdict.Queued queued) {
                 Attempt attempt = attempts.get(i);
-                LaneName lane = attempt.bundle().key();
+                LaneName lane = attempt.lane();
                 long number = attempt.number();
                 long last = queued.baseOffset() + attempt.frames().size() - 1;
                 memory.stored(
@@ -291,17 +292,22 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
     }
 
     private void searchFor(Attempt attempt) throws InterruptedException {
+        search(attempt, () -> nobodyWaits(attempt));
+        attempt.answerDecided();
+    }
+
+    /** Reads the lane's keys back for a batch that append found too much to look for. */
+    void search(Attempt attempt, BooleanSupplier stop) throws InterruptedException {
         searches.acquire();
         try {
             // What was read holds for one window only, so it should be the one in force.
-            LaneName name = attempt.bundle().key();
+            LaneName name = attempt.lane();
             catalog.queue(name.tenant(), name.queue()).map(Queue::id).ifPresent(catalog::forget);
             attempt.renewWindow(windowSeconds(name));
-            search.search(attempt, () -> nobodyWaits(attempt));
+            search.search(attempt, stop);
         } finally {
             searches.release();
         }
-        attempt.answerDecided();
     }
 
     private void readBack(Attempt attempt) {
@@ -313,15 +319,20 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
     }
 
     private void provisionAgain(Attempt attempt) throws InterruptedException {
+        makeAgain(attempt, attempt.bundle().works());
+    }
+
+    /** Looks for the lane that has that name now, or makes it, for all these works. */
+    void makeAgain(Attempt attempt, List<LaneBatch> works) throws InterruptedException {
         int epoch = memory.epoch();
-        LaneName name = attempt.bundle().key();
+        LaneName name = attempt.lane();
         catalog.laneGone(name, attempt.number());
         Lane lane = madeAgain(name);
         int window = windowSeconds(name);
         if (lane.created()) {
             memory.created(lane.number(), window);
         }
-        attempt.bundle().works().forEach(work -> work.resolve(epoch, lane.number(), window));
+        works.forEach(work -> work.resolve(epoch, lane.number(), window));
     }
 
     private Lane madeAgain(LaneName name) throws InterruptedException {
@@ -353,6 +364,10 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
             Thread.currentThread().interrupt();
             refuseAll(attempt, new QueenException(Failure.STOPPING, "the broker is stopping", e));
         }
+    }
+
+    boolean isPast(long deadlineNanos) {
+        return clock.nanos() - deadlineNanos >= 0;
     }
 
     int windowSeconds(LaneName name) {

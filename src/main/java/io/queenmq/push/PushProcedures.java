@@ -3,7 +3,6 @@ package io.queenmq.push;
 import io.queenmq.db.Database;
 import io.queenmq.dedup.KeyMemory;
 import io.queenmq.model.Ids;
-import io.queenmq.segment.Segment;
 import java.sql.Array;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -44,10 +43,10 @@ final class PushProcedures {
     private final KeyMemory memory;
     private final ServerWatch servers;
 
-    PushProcedures(Database database, KeyMemory memory, Runnable serverChanged) {
+    PushProcedures(Database database, KeyMemory memory, ServerWatch servers) {
         this.database = database;
         this.memory = memory;
-        this.servers = new ServerWatch(memory, serverChanged);
+        this.servers = servers;
     }
 
     /**
@@ -142,51 +141,17 @@ final class PushProcedures {
 
     private void bind(PreparedStatement statement, List<Attempt> attempts, boolean settle)
             throws SQLException {
-        int lanes = attempts.size();
-        long[] numbers = new long[lanes];
-        long[] flushIds = new long[lanes];
-        long[] from = new long[lanes];
-        long[] to = new long[lanes];
-        long[] settleAbove = new long[settle ? lanes : 0];
-        int segments = 0;
-        for (int i = 0; i < lanes; i++) {
-            Attempt attempt = attempts.get(i);
-            attempt.vouch(memory);
-            // The number may mean another lane by now: none has number 0, so append says that it is
-            // unknown. What settles keeps it, for after most fail-overs the commit is still there.
-            numbers[i] = attempt.isOutdated() && !settle ? 0 : attempt.number();
-            flushIds[i] = attempt.flushId();
-            from[i] = attempt.vouched().from();
-            to[i] = attempt.vouched().to();
-            if (settle) {
-                settleAbove[i] = attempt.settleAbove();
-            }
-            segments += attempt.segments().size();
-        }
-        int[] segmentLanes = new int[segments];
-        int[] counts = new int[segments];
-        byte[][] keys = new byte[segments][];
-        byte[][] frames = new byte[segments][];
-        int at = 0;
-        for (int i = 0; i < lanes; i++) {
-            for (Segment segment : attempts.get(i).segments()) {
-                segmentLanes[at] = i + 1;
-                counts[at] = segment.messageCount();
-                keys[at] = segment.keys();
-                frames[at] = segment.frames();
-                at++;
-            }
-        }
+        AppendArguments arguments = AppendArguments.of(attempts, memory, settle);
         PGConnection arrays = statement.getConnection().unwrap(PGConnection.class);
-        statement.setArray(1, arrays.createArrayOf("int8", numbers));
-        statement.setArray(2, arrays.createArrayOf("int8", flushIds));
-        statement.setArray(3, arrays.createArrayOf("int8", from));
-        statement.setArray(4, arrays.createArrayOf("int8", to));
-        statement.setArray(5, arrays.createArrayOf("int8", settleAbove));
-        statement.setArray(6, arrays.createArrayOf("int4", segmentLanes));
-        statement.setArray(7, arrays.createArrayOf("int4", counts));
-        statement.setArray(8, arrays.createArrayOf("bytea", keys));
-        statement.setArray(9, arrays.createArrayOf("bytea", frames));
+        statement.setArray(1, arrays.createArrayOf("int8", arguments.lanes()));
+        statement.setArray(2, arrays.createArrayOf("int8", arguments.flushIds()));
+        statement.setArray(3, arrays.createArrayOf("int8", arguments.vouchedFrom()));
+        statement.setArray(4, arrays.createArrayOf("int8", arguments.vouchedTo()));
+        statement.setArray(5, arrays.createArrayOf("int8", arguments.settleAbove()));
+        statement.setArray(6, arrays.createArrayOf("int4", arguments.segmentLanes()));
+        statement.setArray(7, arrays.createArrayOf("int4", arguments.segmentCounts()));
+        statement.setArray(8, arrays.createArrayOf("bytea", arguments.keys()));
+        statement.setArray(9, arrays.createArrayOf("bytea", arguments.frames()));
     }
 
     private static List<PushVerdict> verdicts(PreparedStatement statement, int lanes)

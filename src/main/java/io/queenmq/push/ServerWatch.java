@@ -14,7 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * connection never changes its server, so one question per connection is enough, asked before
  * anything that relies on the memory.
  */
-final class ServerWatch {
+public final class ServerWatch {
     private static final int CONNECTIONS_MAX = 1_000;
 
     /** The timeline is new after every fail-over and every restore. */
@@ -32,7 +32,8 @@ final class ServerWatch {
         this.serverChanged = serverChanged;
     }
 
-    void check(Database.Session session) throws SQLException {
+    /** To be called on the session of a call, before its arguments are put together. */
+    public void check(Database.Session session) throws SQLException {
         if (known.contains(session.backend())) {
             return;
         }

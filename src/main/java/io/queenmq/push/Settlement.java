@@ -1,30 +1,22 @@
 package io.queenmq.push;
 
 import io.queenmq.db.Backend;
-import io.queenmq.db.ConnectionLost;
 import io.queenmq.db.Database;
+import io.queenmq.db.LostAnswer;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Finds out what became of lane-batches whose answer was lost with the connection. First the old
- * server process is ended, so that nothing is decided behind our back; then append itself looks for
- * the flush ids under the locks of the lanes, and stores what is not there. Until then the lanes
- * are held, and nobody is told that anything failed.
+ * Finds out what became of lane-batches whose answer was lost with the connection: append itself
+ * looks for the flush ids under the locks of the lanes, and stores what is not there. Until then
+ * the lanes are held, and nobody is told that anything failed.
  */
 final class Settlement {
     private static final System.Logger LOG = System.getLogger(Settlement.class.getName());
-
-    private static final long FIRST_PAUSE_MS = 20;
-    private static final long PAUSE_MAX_MS = 1_000;
-    private static final Duration END_STEP = Duration.ofSeconds(5);
 
     private final PushConfig config;
     private final Database database;
@@ -54,29 +46,15 @@ final class Settlement {
     /** Returns when every attempt is decided or nobody waits for it any more. */
     void settle(List<Attempt> attempts, Backend lostBackend) {
         List<Attempt> open = new ArrayList<>(attempts);
-        @Nullable Backend backend = lostBackend;
-        long pauseMs = FIRST_PAUSE_MS;
         try {
-            while (true) {
-                giveUpLate(open);
-                if (open.isEmpty()) {
-                    return;
-                }
-                try {
-                    if (backend == null || database.endBackend(backend, END_STEP)) {
-                        backend = null;
-                        retry(open);
-                    }
-                } catch (QueenException e) {
-                    if (e.getCause() instanceof ConnectionLost lost) {
-                        backend = backend == null ? lost.backend() : backend;
-                    }
-                }
-                if (!open.isEmpty()) {
-                    TimeUnit.MILLISECONDS.sleep(pauseMs);
-                    pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS);
-                }
-            }
+            LostAnswer.settle(
+                    database,
+                    lostBackend,
+                    () -> {
+                        giveUpLate(open);
+                        return open.isEmpty();
+                    },
+                    () -> retry(open));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             open.forEach(this::giveUp);

@@ -126,6 +126,15 @@ public final class Exchange {
         send(Status.create(status), json);
     }
 
+    /** The same for a refusal of the catalogue, with when to come again if that helps. */
+    public void refuse(Failure failure, JsonBuffer json) {
+        int seconds = Refusals.retryAfterSeconds(failure);
+        if (seconds > 0) {
+            response.header(HeaderNames.RETRY_AFTER, Integer.toString(seconds));
+        }
+        refuse(failure.status(), json);
+    }
+
     /** Answers with nothing: 204 without a body and, as its definition asks, without a length. */
     public void nothing() {
         response.status(Status.NO_CONTENT_204).header(NoContentLength.HEADER);
@@ -133,11 +142,7 @@ public final class Exchange {
     }
 
     void refuse(QueenException refusal) {
-        int seconds = Refusals.retryAfterSeconds(refusal.failure());
-        if (seconds > 0) {
-            response.header(HeaderNames.RETRY_AFTER, Integer.toString(seconds));
-        }
-        refuse(refusal.failure().status(), Refusals.body(Refusals.sentence(refusal)));
+        refuse(refusal.failure(), Refusals.body(Refusals.sentence(refusal)));
     }
 
     /** The connection closes after this answer. */

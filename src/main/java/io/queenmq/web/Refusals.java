@@ -20,6 +20,8 @@ final class Refusals {
                     NOT_FOUND,
                     BODY_TOO_LARGE,
                     QUEUE_ENCRYPTED,
+                    DUPLICATE,
+                    ACK_REJECTED,
                     OVERLOADED,
                     BUSY,
                     DATABASE_AWAY,
@@ -34,7 +36,14 @@ final class Refusals {
     /** Seconds after which the client should come again; 0 = coming again does not help. */
     static int retryAfterSeconds(Failure failure) {
         return switch (failure) {
-            case BAD_REQUEST, NOT_FOUND, BODY_TOO_LARGE, QUEUE_ENCRYPTED, INTERNAL -> 0;
+            case BAD_REQUEST,
+                    NOT_FOUND,
+                    BODY_TOO_LARGE,
+                    QUEUE_ENCRYPTED,
+                    DUPLICATE,
+                    ACK_REJECTED,
+                    INTERNAL ->
+                    0;
             case BUSY, OUTCOME_UNKNOWN, DEADLINE, STOPPING -> 1;
             // Spread: the refused would otherwise all come back in the same second.
             case OVERLOADED, DATABASE_AWAY -> ThreadLocalRandom.current().nextInt(1, 4);

@@ -1,0 +1,221 @@
+package io.queenmq.ack;
+
+import io.queenmq.ack.AckProcedures.MessageOutcome;
+import io.queenmq.ack.AckProcedures.MessageVerdict;
+import io.queenmq.model.Ids;
+import io.queenmq.model.Uuids;
+import io.queenmq.segment.MessageKey;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The acknowledgements of one transaction: grouped by cursor here, carried out by the call of the
+ * transaction, which gives a verdict on each. For the thread of the request.
+ */
+public final class TransactionAcks {
+    /** One acknowledgement as the transaction names it. */
+    public record Item(
+            String group,
+            UUID partitionId,
+            String transactionId,
+            @Nullable String leaseId,
+            AckStatus status,
+            @Nullable String error) {}
+
+    private final Ack ack;
+    private final List<Item> items;
+    private final List<AckUnit> units = new ArrayList<>();
+    private final UUID[] suppliedLeases;
+
+    /** By place in the arguments: which item stands there, and what became of it. */
+    private final int[] itemAt;
+
+    private final @Nullable MessageOutcome[] outcomes;
+
+    /**
+     * @param requiredLeases leases that the transaction names beside its acks
+     */
+    TransactionAcks(Ack ack, UUID tenant, List<Item> items, List<String> requiredLeases) {
+        this.ack = ack;
+        this.items = items;
+        this.itemAt = new int[items.size()];
+        this.outcomes = new MessageOutcome[items.size()];
+        Map<AckUnit.Cursor, List<Integer>> byCursor = new LinkedHashMap<>();
+        Set<UUID> supplied = new LinkedHashSet<>();
+        for (int i = 0; i < items.size(); i++) {
+            Item item = items.get(i);
+            byCursor.computeIfAbsent(
+                            new AckUnit.Cursor(
+                                    Ids.partitionNumber(item.partitionId()), item.group()),
+                            cursor -> new ArrayList<>())
+                    .add(i);
+            lease(item.leaseId()).ifPresent(supplied::add);
+        }
+        requiredLeases.forEach(lease -> lease(lease).ifPresent(supplied::add));
+        suppliedLeases = supplied.toArray(UUID[]::new);
+        int at = 0;
+        for (Map.Entry<AckUnit.Cursor, List<Integer>> entry : byCursor.entrySet()) {
+            units.add(unit(tenant, entry.getKey(), entry.getValue()));
+            for (int index : entry.getValue()) {
+                itemAt[at++] = index;
+            }
+        }
+    }
+
+    /** The first lease that an ack of the cursor names is that of all its acks. */
+    private AckUnit unit(UUID tenant, AckUnit.Cursor cursor, List<Integer> indexes) {
+        UUID leaseId =
+                indexes.stream()
+                        .map(index -> lease(items.get(index).leaseId()))
+                        .flatMap(Optional::stream)
+                        .findFirst()
+                        .orElse(null);
+        AckUnit unit = new AckUnit(tenant, cursor.group(), cursor.lane(), leaseId);
+        for (int index : indexes) {
+            Item item = items.get(index);
+            unit.add(index, MessageKey.of(item.transactionId()), item.status(), item.error());
+        }
+        return unit;
+    }
+
+    /** What is no UUID is a lease all the same, of nobody. */
+    private static Optional<UUID> lease(@Nullable String text) {
+        if (text == null || text.isEmpty()) {
+            return Optional.empty();
+        }
+        UUID id = Uuids.parse(text);
+        return Optional.of(id == null ? Ids.NIL : id);
+    }
+
+    /** Cursors that are moved. */
+    public int cursors() {
+        return units.size();
+    }
+
+    public AckArguments arguments() {
+        return AckArguments.of(units);
+    }
+
+    /** Every lease that the transaction names, each once. */
+    public UUID[] suppliedLeases() {
+        return suppliedLeases.clone();
+    }
+
+    /**
+     * What the call says of one ack.
+     *
+     * @param place in the arguments, from 0
+     */
+    public void outcome(
+            int place,
+            String verdict,
+            boolean leaseReleased,
+            boolean deadLettered,
+            int groupId,
+            int queueId,
+            long committed,
+            long lastOffset) {
+        outcomes[itemAt[place]] =
+                new MessageOutcome(
+                        MessageVerdict.valueOf(verdict.toUpperCase(Locale.ROOT)),
+                        leaseReleased,
+                        deadLettered,
+                        groupId,
+                        queueId,
+                        committed,
+                        lastOffset,
+                        null);
+    }
+
+    /** Why the transaction cannot be committed, by the first ack that stands in its way. */
+    public Optional<String> rejection() {
+        for (int i = 0; i < items.size(); i++) {
+            MessageOutcome outcome = outcomes[i];
+            if (outcome != null && !isCarriedOut(outcome.verdict())) {
+                return Optional.of(sentence(items.get(i), outcome));
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** A failure of what is committed already has no effect, and is no reason to undo the rest. */
+    private static boolean isCarriedOut(MessageVerdict verdict) {
+        return switch (verdict) {
+            case DONE, NOOP, STALE -> true;
+            case UNRESOLVABLE,
+                    BEYOND_BATCH,
+                    CONSUMER_NOT_FOUND,
+                    INVALID_LEASE,
+                    NOT_OWNED,
+                    NO_LEASED_BATCH,
+                    BUSY ->
+                    false;
+        };
+    }
+
+    private static String sentence(Item item, MessageOutcome outcome) {
+        return switch (outcome.verdict()) {
+            case NOT_OWNED ->
+                    "QTXN ack references partition "
+                            + item.partitionId()
+                            + " not owned by this tenant; transaction rolled back";
+            case UNRESOLVABLE ->
+                    "QTXN ack references unknown transactionId; transaction rolled back";
+            case DONE,
+                    NOOP,
+                    STALE,
+                    BEYOND_BATCH,
+                    CONSUMER_NOT_FOUND,
+                    INVALID_LEASE,
+                    NO_LEASED_BATCH,
+                    BUSY ->
+                    "QTXN ack failed for partition "
+                            + item.partitionId()
+                            + " group \""
+                            + item.group()
+                            + "\": "
+                            + AckFlush.errorOf(outcome.verdict())
+                            + "; transaction rolled back";
+        };
+    }
+
+    /** All of them are committed: lanes that were given back are offered again. */
+    public void committed() {
+        int place = 0;
+        for (AckUnit unit : units) {
+            MessageOutcome released = null;
+            for (int j = 0; j < unit.items(); j++) {
+                MessageOutcome outcome = outcomes[itemAt[place++]];
+                if (outcome != null && outcome.leaseReleased()) {
+                    released = outcome;
+                }
+            }
+            if (released != null) {
+                ack.released(unit, released);
+            }
+        }
+        ack.countCommitted(items.size(), deadLettered());
+    }
+
+    private int deadLettered() {
+        int count = 0;
+        for (int i = 0; i < items.size(); i++) {
+            count += isDeadLettered(i) ? 1 : 0;
+        }
+        return count;
+    }
+
+    /** Whether this ack filed a dead letter. */
+    public boolean isDeadLettered(int index) {
+        MessageOutcome outcome = outcomes[index];
+        return outcome != null && outcome.deadLettered();
+    }
+}

@@ -1,0 +1,341 @@
+package io.queenmq.http;
+
+import com.fasterxml.jackson.core.JsonToken;
+import io.queenmq.ack.AckStatus;
+import io.queenmq.ack.TransactionAcks;
+import io.queenmq.model.Names;
+import io.queenmq.model.QueenException;
+import io.queenmq.model.Slice;
+import io.queenmq.model.Uuids;
+import io.queenmq.pop.PopRequest;
+import io.queenmq.push.PushItem;
+import io.queenmq.transact.TransactRequest;
+import io.queenmq.transact.TransactRequest.Step;
+import io.queenmq.transact.TransactResult;
+import io.queenmq.transact.TransactResult.Done;
+import io.queenmq.web.JsonBody;
+import io.queenmq.web.JsonBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** A transaction as it looks on the wire. Pure. */
+final class TransactionJson {
+    private static final Slice NO_PAYLOAD = Slice.utf8("{}");
+    private static final int RESULT_BYTES = 192;
+
+    private TransactionJson() {}
+
+    /** JSON, but no transaction: answered in the form of one. */
+    static final class Malformed extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        private final String sentence;
+
+        Malformed(String sentence) {
+            super(sentence);
+            this.sentence = sentence;
+        }
+
+        String sentence() {
+            return sentence;
+        }
+    }
+
+    /**
+     * All of it is read before anything is done.
+     *
+     * @throws QueenException the body is not JSON
+     * @throws Malformed it is no transaction
+     */
+    static TransactRequest read(byte[] bytes) {
+        try (JsonBody body = new JsonBody(bytes)) {
+            List<Draft> operations = null;
+            String kind = "nothing";
+            List<String> leases = List.of();
+            for (String name = body.nextName(); name != null; name = body.nextName()) {
+                switch (name) {
+                    case "operations" -> {
+                        kind = body.kind();
+                        operations = Draft.all(body, "operations");
+                    }
+                    case "requiredLeases" -> leases = leases(body);
+                    case "kv", "timers" -> refuseRiders(name, body);
+                    default -> body.skip();
+                }
+            }
+            body.end();
+            if (operations == null) {
+                throw new Malformed("transaction requires an operations array, got " + kind);
+            }
+            List<Step> steps = new ArrayList<>();
+            operations.forEach(operation -> operation.addTo(steps));
+            return new TransactRequest(steps, leases);
+        }
+    }
+
+    /** What is no lease id is nobody's lease to require. */
+    private static List<String> leases(JsonBody body) {
+        List<String> leases = new ArrayList<>();
+        if (body.token() != JsonToken.START_ARRAY) {
+            body.skip();
+            return leases;
+        }
+        while (body.nextElement()) {
+            if (body.token() == JsonToken.VALUE_STRING) {
+                leases.add(body.text());
+            } else {
+                body.skip();
+            }
+        }
+        return leases;
+    }
+
+    private static void refuseRiders(String name, JsonBody body) {
+        if (body.token() == JsonToken.VALUE_NULL) {
+            return;
+        }
+        if (body.token() != JsonToken.START_ARRAY) {
+            throw new Malformed(name + " must be an array, got " + body.kind());
+        }
+        if (body.nextElement()) {
+            throw new Malformed(name + " must be empty: a transaction takes pushes and acks only");
+        }
+    }
+
+    /**
+     * A field that should be a string.
+     *
+     * @param value null = it is something else
+     */
+    private record Text(@Nullable String value, String kind) {
+        static @Nullable Text read(JsonBody body) {
+            return switch (body.token()) {
+                case VALUE_NULL -> null;
+                case VALUE_STRING -> new Text(body.text(), "a string");
+                default -> {
+                    Text text = new Text(null, body.kind());
+                    body.skip();
+                    yield text;
+                }
+            };
+        }
+    }
+
+    /** An operation or an item of one; which fields count shows when all have been read. */
+    private static final class Draft {
+        private final String path;
+        private String kind = "an object";
+        private @Nullable Text type;
+        private @Nullable Text queue;
+        private @Nullable Text partition;
+        private @Nullable Text transactionId;
+        private @Nullable Text traceId;
+        private @Nullable Text partitionId;
+        private @Nullable Text consumerGroup;
+        private @Nullable Text leaseId;
+        private @Nullable Text status;
+        private @Nullable Text error;
+        private @Nullable Slice payload;
+        private @Nullable Slice data;
+        private @Nullable List<Draft> items;
+        private @Nullable String itemsKind;
+
+        private Draft(String path) {
+            this.path = path;
+        }
+
+        /** Null if it is no array. */
+        static @Nullable List<Draft> all(JsonBody body, String path) {
+            if (body.token() != JsonToken.START_ARRAY) {
+                body.skip();
+                return null;
+            }
+            List<Draft> all = new ArrayList<>();
+            while (body.nextElement()) {
+                Draft draft = new Draft(path + "[" + all.size() + "]");
+                draft.read(body);
+                all.add(draft);
+            }
+            return all;
+        }
+
+        private void read(JsonBody body) {
+            kind = body.kind();
+            if (body.token() != JsonToken.START_OBJECT) {
+                body.skip();
+                return;
+            }
+            for (String name = body.nextName(); name != null; name = body.nextName()) {
+                switch (name) {
+                    case "type" -> type = Text.read(body);
+                    case "queue" -> queue = Text.read(body);
+                    case "partition" -> partition = Text.read(body);
+                    case "transactionId" -> transactionId = Text.read(body);
+                    case "traceId" -> traceId = Text.read(body);
+                    case "partitionId" -> partitionId = Text.read(body);
+                    case "consumerGroup" -> consumerGroup = Text.read(body);
+                    case "leaseId" -> leaseId = Text.read(body);
+                    case "status" -> status = Text.read(body);
+                    case "error" -> error = Text.read(body);
+                    case "payload" -> payload = body.raw();
+                    case "data" -> data = body.raw();
+                    case "items" -> {
+                        itemsKind = body.kind();
+                        items = all(body, path + ".items");
+                    }
+                    default -> body.skip();
+                }
+            }
+        }
+
+        void addTo(List<Step> steps) {
+            requireObject();
+            String operation = text("type", type);
+            switch (operation) {
+                case null -> throw new Malformed(path + ".type is required: push or ack");
+                case "push" -> addPushes(steps);
+                case "ack" -> steps.add(new Step.Ack(ack()));
+                case "kv", "timer", "timers" ->
+                        throw new Malformed(
+                                path
+                                        + ".type must be push or ack, got "
+                                        + operation
+                                        + ": kv and timers are arrays beside operations");
+                default ->
+                        throw new Malformed(path + ".type must be push or ack, got " + operation);
+            }
+        }
+
+        private void addPushes(List<Step> steps) {
+            if (itemsKind == null || itemsKind.equals("null")) {
+                steps.add(new Step.Push(push()));
+            } else if (items == null) {
+                throw new Malformed(path + ".items must be an array, got " + itemsKind);
+            } else {
+                for (Draft item : items) {
+                    item.requireObject();
+                    steps.add(new Step.Push(item.push()));
+                }
+            }
+        }
+
+        private void requireObject() {
+            if (!kind.equals("an object")) {
+                throw new Malformed(path + " must be an object, got " + kind);
+            }
+        }
+
+        private PushItem push() {
+            String name = text("queue", queue);
+            String lane = text("partition", partition);
+            String id = text("transactionId", transactionId);
+            Slice bytes = payload == null ? data : payload;
+            return new PushItem(
+                    fit(() -> Names.name(path + ".queue", name)),
+                    lane == null || lane.isEmpty()
+                            ? PushJson.DEFAULT_PARTITION
+                            : fit(() -> Names.name(path + ".partition", lane)),
+                    id == null || id.isEmpty()
+                            ? null
+                            : fit(() -> Names.transactionId(path + ".transactionId", id)),
+                    traceId == null || traceId.value() == null
+                            ? null
+                            : Uuids.parse(traceId.value()),
+                    bytes == null ? NO_PAYLOAD : bytes);
+        }
+
+        private TransactionAcks.Item ack() {
+            String id = text("transactionId", transactionId);
+            if (id == null || id.isEmpty()) {
+                throw new Malformed(path + ".transactionId is required");
+            }
+            String group = text("consumerGroup", consumerGroup);
+            return new TransactionAcks.Item(
+                    group == null || group.isEmpty()
+                            ? PopRequest.QUEUE_MODE
+                            : fit(() -> Names.name(path + ".consumerGroup", group)),
+                    lane(),
+                    fit(() -> Names.transactionId(path + ".transactionId", id)),
+                    text("leaseId", leaseId),
+                    AckStatus.of(text("status", status)),
+                    AckJson.storable(text("error", error)));
+        }
+
+        private UUID lane() {
+            String id = text("partitionId", partitionId);
+            UUID lane = id == null ? null : Uuids.parse(id);
+            if (lane == null) {
+                throw new Malformed(path + ".partitionId must be a UUID, got " + id);
+            }
+            return lane;
+        }
+
+        private @Nullable String text(String field, @Nullable Text text) {
+            if (text == null) {
+                return null;
+            }
+            if (text.value() == null) {
+                throw new Malformed(path + "." + field + " must be a string, got " + text.kind());
+            }
+            return text.value();
+        }
+
+        private static String fit(Supplier<String> name) {
+            try {
+                return name.get();
+            } catch (QueenException e) {
+                throw new Malformed(e.detail());
+            }
+        }
+    }
+
+    /** The answer to a transaction that the database has decided. */
+    static JsonBuffer write(UUID id, TransactResult result) {
+        return switch (result) {
+            case TransactResult.Committed(List<Done> steps) -> committed(id, steps);
+            case TransactResult.RolledBack(TransactResult.Reason reason, String error) ->
+                    refusal(id, reason.code(), error);
+        };
+    }
+
+    private static JsonBuffer committed(UUID id, List<Done> steps) {
+        JsonBuffer json = new JsonBuffer(80 + RESULT_BYTES * steps.size());
+        json.raw("{\"transactionId\":").uuid(id).raw(",\"success\":true,\"results\":[");
+        for (int i = 0; i < steps.size(); i++) {
+            json.raw(i == 0 ? "{\"index\":" : ",{\"index\":").number(i);
+            switch (steps.get(i)) {
+                case Done.Pushed pushed -> {
+                    json.raw(",\"type\":\"push\",\"success\":true,\"transactionId\":");
+                    json.string(pushed.transactionId());
+                    json.raw(",\"messageId\":").uuid(pushed.messageId());
+                    json.raw(",\"queueName\":").string(pushed.queue());
+                    if (pushed.duplicate()) {
+                        json.raw(",\"duplicate\":true");
+                    }
+                }
+                case Done.Acked acked -> {
+                    json.raw(",\"type\":\"ack\",\"success\":true,\"transactionId\":");
+                    json.string(acked.transactionId());
+                    json.raw(",\"error\":null,\"dlq\":").bool(acked.deadLettered());
+                }
+            }
+            json.raw('}');
+        }
+        return json.raw("]}");
+    }
+
+    /** The answer to a transaction of which nothing took effect, or that is in doubt. */
+    static JsonBuffer refusal(UUID id, String reason, String error) {
+        return new JsonBuffer(160)
+                .raw("{\"transactionId\":")
+                .uuid(id)
+                .raw(",\"success\":false,\"reason\":")
+                .string(reason)
+                .raw(",\"error\":")
+                .string(error)
+                .raw(",\"results\":[]}");
+    }
+}

@@ -1,0 +1,67 @@
+package io.queenmq.http;
+
+import io.queenmq.model.Caller;
+import io.queenmq.model.Failure;
+import io.queenmq.model.QueenException;
+import io.queenmq.transact.Transact;
+import io.queenmq.transact.TransactRequest;
+import io.queenmq.web.Exchange;
+import io.queenmq.web.JsonBuffer;
+import io.queenmq.web.Router;
+import java.util.UUID;
+
+/** {@code POST /api/v1/transaction}. */
+final class TransactionRoutes {
+    private final Transact transact;
+
+    TransactionRoutes(Transact transact) {
+        this.transact = transact;
+    }
+
+    void addTo(Router.Builder routes) {
+        routes.route("POST", "/api/v1/transaction", this::transact);
+    }
+
+    private void transact(Exchange exchange) {
+        Caller caller = exchange.caller();
+        UUID id = transact.newId();
+        TransactRequest request;
+        try {
+            request = TransactionJson.read(exchange.body());
+        } catch (TransactionJson.Malformed e) {
+            exchange.refuse(
+                    Failure.BAD_REQUEST,
+                    TransactionJson.refusal(id, Failure.BAD_REQUEST.code(), e.sentence()));
+            return;
+        }
+        try {
+            exchange.ok(TransactionJson.write(id, transact.transact(caller, id, request)));
+        } catch (QueenException e) {
+            refuse(exchange, id, e);
+        }
+    }
+
+    /** What the database refuses is an answer of its own; what kept it from being asked is not. */
+    private static void refuse(Exchange exchange, UUID id, QueenException refusal) {
+        Failure failure = refusal.failure();
+        switch (failure) {
+            case BUSY, DEADLINE ->
+                    exchange.refuse(
+                            failure, TransactionJson.refusal(id, "db_error", refusal.detail()));
+            case INTERNAL -> exchange.ok(TransactionJson.refusal(id, "db_error", "internal error"));
+            case BAD_REQUEST,
+                    NOT_FOUND,
+                    BODY_TOO_LARGE,
+                    QUEUE_ENCRYPTED,
+                    DUPLICATE,
+                    ACK_REJECTED,
+                    OVERLOADED,
+                    DATABASE_AWAY,
+                    OUTCOME_UNKNOWN,
+                    STOPPING -> {
+                JsonBuffer json = TransactionJson.refusal(id, failure.code(), refusal.detail());
+                exchange.refuse(failure, json);
+            }
+        }
+    }
+}

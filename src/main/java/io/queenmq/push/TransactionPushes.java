@@ -1,0 +1,101 @@
+package io.queenmq.push;
+
+import io.queenmq.dedup.KeyMemory;
+import io.queenmq.model.Failure;
+import io.queenmq.model.QueenException;
+import io.queenmq.queue.LaneName;
+import io.queenmq.queue.QueueCatalog;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The pushes of one transaction: split by lane and looked up here, stored by the call of the
+ * transaction, which says what became of every lane-batch. For the thread of the request.
+ */
+public final class TransactionPushes {
+    private final PushRequest request;
+    private final PushCombiner combiner;
+    private final QueueCatalog catalog;
+    private final KeyMemory memory;
+    private final List<Attempt> attempts;
+
+    TransactionPushes(
+            PushRequest request, PushCombiner combiner, QueueCatalog catalog, KeyMemory memory) {
+        this.request = request;
+        this.combiner = combiner;
+        this.catalog = catalog;
+        this.memory = memory;
+        this.attempts = new ArrayList<>(request.batches().size());
+        for (LaneBatch batch : request.batches()) {
+            attempts.add(Attempt.of(batch, catalog::lastOffset));
+        }
+    }
+
+    /** What one lane-batch is told by the call. */
+    public record Stored(long baseOffset, long createdMillis, int queueId) {}
+
+    public int lanes() {
+        return attempts.size();
+    }
+
+    /** The lane of a lane-batch. */
+    public LaneName lane(int index) {
+        return attempts.get(index).lane();
+    }
+
+    /**
+     * Arguments of append, for a server that has been checked.
+     *
+     * @param settle whether they may be stored already, the answer lost
+     */
+    public AppendArguments arguments(boolean settle) {
+        return AppendArguments.of(attempts, memory, settle);
+    }
+
+    /**
+     * The database found too much to look for in this lane: what it would have read is read here.
+     *
+     * @return whether a message turned out to be in the lane already
+     */
+    public boolean search(int index, long deadlineNanos) {
+        Attempt attempt = attempts.get(index);
+        try {
+            combiner.search(attempt, () -> combiner.isPast(deadlineNanos));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new QueenException(Failure.STOPPING, "the broker is stopping", e);
+        }
+        return attempt.works().getFirst().open() < attempt.frames().size();
+    }
+
+    /** The lane is gone: the one that has its name now is looked up, or made. */
+    public void makeAgain(int index) {
+        LaneBatch batch = request.batches().get(index);
+        try {
+            combiner.makeAgain(attempts.get(index), List.of(batch));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new QueenException(Failure.STOPPING, "the broker is stopping", e);
+        }
+        // Certainly not stored, so it may go by another flush id.
+        attempts.set(index, Attempt.of(batch, catalog::lastOffset));
+    }
+
+    /** All of them are committed, each as said; whoever waits for messages is told. */
+    public void committed(List<Stored> stored) {
+        List<PushVerdict> verdicts = new ArrayList<>(stored.size());
+        for (int i = 0; i < stored.size(); i++) {
+            Stored lane = stored.get(i);
+            attempts.get(i).queued(lane.baseOffset(), lane.createdMillis());
+            verdicts.add(
+                    new PushVerdict.Queued(
+                            lane.baseOffset(), lane.createdMillis(), lane.queueId()));
+        }
+        combiner.tellWhatIsStored(attempts, verdicts);
+    }
+
+    /** One result per item, in their order, once committed: queued, or the copy of an earlier. */
+    public List<PushResult> results() {
+        return request.results();
+    }
+}

@@ -1,0 +1,304 @@
+package io.queenmq.transact;
+
+import io.helidon.metrics.api.Counter;
+import io.queenmq.ack.Ack;
+import io.queenmq.ack.TransactionAcks;
+import io.queenmq.db.Backend;
+import io.queenmq.db.ConnectionLost;
+import io.queenmq.db.Database;
+import io.queenmq.db.LostAnswer;
+import io.queenmq.metrics.Metrics;
+import io.queenmq.model.Caller;
+import io.queenmq.model.Failure;
+import io.queenmq.model.QueenException;
+import io.queenmq.model.UuidMint;
+import io.queenmq.push.Push;
+import io.queenmq.push.PushItem;
+import io.queenmq.push.PushResult;
+import io.queenmq.push.TransactionPushes;
+import io.queenmq.queue.LaneName;
+import io.queenmq.runtime.Clock;
+import io.queenmq.transact.TransactProcedures.Outcome;
+import io.queenmq.transact.TransactRequest.Step;
+import io.queenmq.transact.TransactResult.Done;
+import io.queenmq.transact.TransactResult.Reason;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * The use case of a transaction: each room enlists its part, one call carries all of them out, and
+ * after the commit each room is told. Called from the thread of the request.
+ */
+public final class Transact {
+    private static final System.Logger LOG = System.getLogger(Transact.class.getName());
+
+    /** One transaction under way. */
+    private record Enlisted(
+            UUID id, UUID tenant, TransactionPushes pushes, TransactionAcks acks, long deadline) {}
+
+    private final TransactConfig config;
+    private final Database database;
+    private final TransactProcedures procedures;
+    private final Push push;
+    private final Ack ack;
+    private final UuidMint mint;
+    private final Clock clock;
+    private final Semaphore inflight;
+    private final Counter commits;
+    private final Counter rollbacks;
+    private final Counter again;
+    private final Counter settled;
+    private final Counter unknown;
+    private final Counter refused;
+
+    public Transact(
+            TransactConfig config,
+            Database database,
+            Push push,
+            Ack ack,
+            UuidMint mint,
+            Metrics metrics,
+            Clock clock) {
+        this.config = config;
+        this.database = database;
+        this.procedures = new TransactProcedures(database, push.servers());
+        this.push = push;
+        this.ack = ack;
+        this.mint = mint;
+        this.clock = clock;
+        this.inflight = new Semaphore(config.inflightMax(), true);
+        this.commits =
+                metrics.counter("queen_transact_commits_total", "Transactions that committed.");
+        this.rollbacks =
+                metrics.counter(
+                        "queen_transact_rollbacks_total",
+                        "Transactions that a duplicate or an ack prevented.");
+        this.again =
+                metrics.counter(
+                        "queen_transact_again_total",
+                        "Calls undone because a lane was cold or gone, and repeated.");
+        this.settled =
+                metrics.counter(
+                        "queen_transact_settled_total",
+                        "Transactions decided after their answer was lost.");
+        this.unknown =
+                metrics.counter(
+                        "queen_transact_outcome_unknown_total",
+                        "Transactions that stayed in doubt.");
+        this.refused =
+                metrics.counter(
+                        "queen_transact_refused_total",
+                        "Transactions refused because too many were under way.");
+        metrics.gauge(
+                "queen_transact_inflight",
+                "Transactions in the database.",
+                () -> config.inflightMax() - inflight.availablePermits());
+    }
+
+    /** Names a transaction in its answer, whatever becomes of it. */
+    public UUID newId() {
+        return mint.mint();
+    }
+
+    /**
+     * Carries out all steps in one commit, or none.
+     *
+     * @param id a new one
+     * @throws QueenException bad request; overloaded, busy, deadline, database away, stopping:
+     *     certainly nothing took effect; outcome unknown
+     */
+    public TransactResult transact(Caller caller, UUID id, TransactRequest request) {
+        if (request.steps().isEmpty()) {
+            return new TransactResult.Committed(List.of());
+        }
+        List<PushItem> pushed = request.pushes();
+        checkBounds(request, pushed);
+        TransactionAcks acks =
+                ack.enlist(caller.tenant(), request.acks(), request.requiredLeases());
+        within("partitions and groups to ack", config.lanesMax(), acks.cursors());
+        long deadline = clock.nanos() + config.deadline().toNanos();
+        TransactionPushes pushes = push.enlist(caller, pushed, deadline);
+        Enlisted enlisted = new Enlisted(id, caller.tenant(), pushes, acks, deadline);
+        takeTurn();
+        try {
+            return conclude(request, enlisted, carryOut(enlisted));
+        } finally {
+            inflight.release();
+        }
+    }
+
+    private void checkBounds(TransactRequest request, List<PushItem> pushed) {
+        within("push items and acks", config.stepsMax(), request.steps().size());
+        long bytes = 0;
+        for (PushItem item : pushed) {
+            bytes += item.payload().length();
+        }
+        within("bytes of payload", config.pushBytesMax(), bytes);
+        // Before any of them is made.
+        within(
+                "partitions to push to",
+                config.lanesMax(),
+                pushed.stream()
+                        .map(item -> List.of(item.queue(), item.partition()))
+                        .distinct()
+                        .count());
+    }
+
+    private static void within(String what, long most, long count) {
+        if (count > most) {
+            throw new QueenException(
+                    Failure.BAD_REQUEST,
+                    "a transaction takes at most %d %s, got %d".formatted(most, what, count));
+        }
+    }
+
+    private void takeTurn() {
+        try {
+            if (!inflight.tryAcquire(config.patience().toNanos(), TimeUnit.NANOSECONDS)) {
+                refused.increment();
+                throw new QueenException(
+                        Failure.OVERLOADED,
+                        "at most %d transactions may be in the database at once"
+                                .formatted(config.inflightMax()));
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new QueenException(Failure.STOPPING, "the broker is stopping", e);
+        }
+    }
+
+    /** Calls until nothing stands in the way that this broker can remove. */
+    private Outcome carryOut(Enlisted enlisted) {
+        while (true) {
+            Outcome outcome = call(enlisted);
+            if (!(outcome instanceof Outcome.ComeAgain(List<Integer> cold, List<Integer> gone))) {
+                return outcome;
+            }
+            again.increment();
+            if (clock.nanos() - enlisted.deadline() >= 0) {
+                throw new QueenException(
+                        Failure.BUSY, "the partitions to push to kept changing or filling");
+            }
+            gone.forEach(enlisted.pushes()::makeAgain);
+            for (int lane : cold) {
+                if (enlisted.pushes().search(lane, enlisted.deadline())) {
+                    return new Outcome.Duplicate(lane);
+                }
+            }
+        }
+    }
+
+    private Outcome call(Enlisted enlisted) {
+        try {
+            return call(enlisted, false);
+        } catch (QueenException e) {
+            if (e.getCause() instanceof ConnectionLost lost) {
+                return settle(enlisted, lost.backend());
+            }
+            throw e;
+        } catch (RuntimeException e) {
+            // Our own bug, after the call was sent: it may have committed.
+            LOG.log(System.Logger.Level.ERROR, "a transaction could not be answered", e);
+            throw inDoubt("internal error");
+        }
+    }
+
+    private Outcome call(Enlisted enlisted, boolean settle) {
+        return procedures.transact(
+                enlisted.id(), enlisted.tenant(), enlisted.pushes(), enlisted.acks(), settle);
+    }
+
+    /** The answer was lost with its connection: the call itself finds out what became of it. */
+    private Outcome settle(Enlisted enlisted, Backend backend) {
+        long last = enlisted.deadline() + config.grace().toNanos();
+        AtomicReference<Outcome> found = new AtomicReference<>();
+        try {
+            LostAnswer.settle(
+                    database,
+                    backend,
+                    () -> found.get() != null || clock.nanos() - last >= 0,
+                    () -> found.set(call(enlisted, true)));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw inDoubt("the broker is stopping");
+        }
+        Outcome outcome = found.get();
+        if (outcome == null) {
+            throw inDoubt("the database connection broke before it answered");
+        }
+        settled.increment();
+        return outcome;
+    }
+
+    private QueenException inDoubt(String why) {
+        unknown.increment();
+        return new QueenException(
+                Failure.OUTCOME_UNKNOWN, why + "; the transaction may or may not be committed");
+    }
+
+    private TransactResult conclude(TransactRequest request, Enlisted enlisted, Outcome outcome) {
+        return switch (outcome) {
+            case Outcome.Committed(List<TransactionPushes.Stored> lanes) -> {
+                commits.increment();
+                announce(enlisted, lanes);
+                yield new TransactResult.Committed(done(request, enlisted));
+            }
+            case Outcome.Duplicate(int lane) -> {
+                LaneName name = enlisted.pushes().lane(lane);
+                yield rolledBack(
+                        Reason.DUPLICATE,
+                        "QDUP duplicate messages in queue \"%s\" partition \"%s\"; transaction rolled back"
+                                .formatted(name.queue(), name.partition()));
+            }
+            case Outcome.AckRejected() ->
+                    rolledBack(Reason.ACK_REJECTED, enlisted.acks().rejection().orElseThrow());
+            case Outcome.ComeAgain again ->
+                    throw new IllegalStateException("a call that was to be repeated ended");
+        };
+    }
+
+    private TransactResult rolledBack(Reason reason, String error) {
+        rollbacks.increment();
+        return new TransactResult.RolledBack(reason, error);
+    }
+
+    /** Before the caller is answered: who pops after that must find what was pushed. */
+    private static void announce(Enlisted enlisted, List<TransactionPushes.Stored> lanes) {
+        try {
+            enlisted.pushes().committed(lanes);
+            enlisted.acks().committed();
+        } catch (RuntimeException e) {
+            LOG.log(System.Logger.Level.ERROR, "a transaction was not announced", e);
+        }
+    }
+
+    private static List<Done> done(TransactRequest request, Enlisted enlisted) {
+        List<Done> done = new ArrayList<>(request.steps().size());
+        Iterator<PushResult> pushed = enlisted.pushes().results().iterator();
+        int acked = 0;
+        for (Step step : request.steps()) {
+            done.add(
+                    switch (step) {
+                        case Step.Push(PushItem item) -> pushed(item, pushed.next());
+                        case Step.Ack(TransactionAcks.Item item) ->
+                                new Done.Acked(
+                                        item.transactionId(),
+                                        enlisted.acks().isDeadLettered(acked++));
+                    });
+        }
+        return done;
+    }
+
+    private static Done pushed(PushItem item, PushResult result) {
+        return new Done.Pushed(
+                item.queue(),
+                result.transactionId(),
+                result.messageId(),
+                result instanceof PushResult.Duplicate);
+    }
+}

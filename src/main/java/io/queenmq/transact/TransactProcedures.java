@@ -1,0 +1,172 @@
+package io.queenmq.transact;
+
+import io.queenmq.ack.AckArguments;
+import io.queenmq.ack.TransactionAcks;
+import io.queenmq.db.Database;
+import io.queenmq.push.AppendArguments;
+import io.queenmq.push.ServerWatch;
+import io.queenmq.push.TransactionPushes;
+import java.sql.Array;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+
+/** The one call that carries out a transaction. */
+final class TransactProcedures {
+    private static final String TRANSACT =
+            "select part, ordinal, verdict, base_offset, created_at, queue_id, group_id,"
+                    + " lease_released, dead_lettered, committed, last_offset"
+                    + " from queen_store.transact(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+                    + " ?, ?, ?)";
+
+    /** What the call said about the lanes; what it says of acks goes to {@link TransactionAcks}. */
+    sealed interface Outcome {
+        /** Committed, by this call or by an earlier one whose answer was lost. */
+        record Committed(List<TransactionPushes.Stored> lanes) implements Outcome {}
+
+        /** Undone: a message is in this lane already. */
+        record Duplicate(int lane) implements Outcome {}
+
+        /** Undone: an ack cannot be carried out. */
+        record AckRejected() implements Outcome {}
+
+        /** Undone: these lanes need something before the call can succeed. */
+        record ComeAgain(List<Integer> cold, List<Integer> unknown) implements Outcome {}
+    }
+
+    private final Database database;
+    private final ServerWatch servers;
+
+    TransactProcedures(Database database, ServerWatch servers) {
+        this.database = database;
+        this.servers = servers;
+    }
+
+    /**
+     * Carries out what is enlisted, in one commit or not at all.
+     *
+     * @param settle whether that may have happened already, the answer lost
+     */
+    Outcome transact(
+            UUID id, UUID tenant, TransactionPushes pushes, TransactionAcks acks, boolean settle) {
+        AckArguments acked = acks.arguments();
+        return database.call(
+                "transact",
+                session -> {
+                    servers.check(session);
+                    AppendArguments pushed = pushes.arguments(settle);
+                    Connection connection = session.connection();
+                    try (PreparedStatement statement = connection.prepareStatement(TRANSACT)) {
+                        statement.setObject(1, id);
+                        statement.setBoolean(2, settle);
+                        statement.setObject(3, tenant);
+                        bind(statement, connection, pushed);
+                        bind(statement, connection, acked, acks.suppliedLeases());
+                        try (ResultSet rows = statement.executeQuery()) {
+                            return read(rows, pushes, acks);
+                        }
+                    }
+                });
+    }
+
+    private static void bind(
+            PreparedStatement statement, Connection connection, AppendArguments pushed)
+            throws SQLException {
+        statement.setArray(4, array(connection, "int8", pushed.lanes()));
+        statement.setArray(5, array(connection, "int8", pushed.flushIds()));
+        statement.setArray(6, array(connection, "int8", pushed.vouchedFrom()));
+        statement.setArray(7, array(connection, "int8", pushed.vouchedTo()));
+        statement.setArray(8, array(connection, "int8", pushed.settleAbove()));
+        statement.setArray(9, array(connection, "int4", pushed.segmentLanes()));
+        statement.setArray(10, array(connection, "int4", pushed.segmentCounts()));
+        statement.setArray(11, array(connection, "bytea", pushed.keys()));
+        statement.setArray(12, array(connection, "bytea", pushed.frames()));
+    }
+
+    private static void bind(
+            PreparedStatement statement,
+            Connection connection,
+            AckArguments acked,
+            UUID[] suppliedLeases)
+            throws SQLException {
+        statement.setArray(13, array(connection, "int8", acked.lanes()));
+        statement.setArray(14, connection.createArrayOf("text", acked.groups()));
+        statement.setArray(15, connection.createArrayOf("uuid", acked.leases()));
+        statement.setArray(16, connection.createArrayOf("uuid", suppliedLeases));
+        statement.setArray(17, array(connection, "int4", acked.unitOf()));
+        statement.setArray(18, array(connection, "bytea", acked.keys()));
+        statement.setArray(19, connection.createArrayOf("int2", acked.statuses()));
+        statement.setArray(20, connection.createArrayOf("text", acked.errors()));
+    }
+
+    private static Outcome read(ResultSet rows, TransactionPushes pushes, TransactionAcks acks)
+            throws SQLException {
+        TransactionPushes.@Nullable Stored[] stored = new TransactionPushes.Stored[pushes.lanes()];
+        List<Integer> cold = new ArrayList<>(0);
+        List<Integer> unknown = new ArrayList<>(0);
+        int duplicate = -1;
+        String undone = null;
+        while (rows.next()) {
+            int at = rows.getInt(2) - 1;
+            String verdict = rows.getString(3);
+            switch (rows.getString(1)) {
+                case "push" -> {
+                    switch (verdict) {
+                        case "queued" ->
+                                stored[at] =
+                                        new TransactionPushes.Stored(
+                                                rows.getLong(4),
+                                                rows.getTimestamp(5).getTime(),
+                                                rows.getInt(6));
+                        case "duplicate" -> duplicate = duplicate < 0 ? at : duplicate;
+                        case "cold" -> cold.add(at);
+                        case "unknown_partition" -> unknown.add(at);
+                        default -> throw new IllegalStateException("append said " + verdict);
+                    }
+                }
+                case "ack" ->
+                        acks.outcome(
+                                at,
+                                verdict,
+                                rows.getBoolean(8),
+                                rows.getBoolean(9),
+                                rows.getInt(7),
+                                rows.getInt(6),
+                                rows.getLong(10),
+                                rows.getLong(11));
+                case "undone" -> undone = verdict;
+                default -> throw new IllegalStateException("transact said " + verdict);
+            }
+        }
+        return switch (undone) {
+            case null -> new Outcome.Committed(complete(stored));
+            case "duplicate" -> new Outcome.Duplicate(duplicate);
+            case "ack_rejected" -> new Outcome.AckRejected();
+            case "busy" -> new Outcome.ComeAgain(cold, unknown);
+            default -> throw new IllegalStateException("transact said " + undone);
+        };
+    }
+
+    private static List<TransactionPushes.Stored> complete(
+            TransactionPushes.@Nullable Stored[] stored) {
+        List<TransactionPushes.Stored> all = new ArrayList<>(stored.length);
+        for (TransactionPushes.Stored lane : stored) {
+            if (lane == null) {
+                throw new IllegalStateException("transact left a lane without a verdict");
+            }
+            all.add(lane);
+        }
+        return all;
+    }
+
+    private static Array array(Connection connection, String type, Object elements)
+            throws SQLException {
+        return connection.unwrap(PGConnection.class).createArrayOf(type, elements);
+    }
+}

@@ -1,0 +1,34 @@
+package io.queenmq.transact;
+
+import io.queenmq.ack.TransactionAcks;
+import io.queenmq.push.PushItem;
+import java.util.List;
+
+/**
+ * A transaction to carry out.
+ *
+ * @param steps in the order of the request, which is that of the results
+ * @param requiredLeases leases named beside those of the acks
+ */
+public record TransactRequest(List<Step> steps, List<String> requiredLeases) {
+    /** One message to store, or one acknowledgement. */
+    public sealed interface Step {
+        record Push(PushItem item) implements Step {}
+
+        record Ack(TransactionAcks.Item item) implements Step {}
+    }
+
+    List<PushItem> pushes() {
+        return steps.stream()
+                .filter(Step.Push.class::isInstance)
+                .map(step -> ((Step.Push) step).item())
+                .toList();
+    }
+
+    List<TransactionAcks.Item> acks() {
+        return steps.stream()
+                .filter(Step.Ack.class::isInstance)
+                .map(step -> ((Step.Ack) step).item())
+                .toList();
+    }
+}

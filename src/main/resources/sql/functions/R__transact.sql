@@ -1,0 +1,386 @@
+-- Transactions: pushes and acknowledgements that take effect together or not at all. The parts of
+-- a bundle run in the lock order of the product, so bundles never wait for each other in a circle.
+
+-- queen_store.ack_bundle: the acknowledgements of a bundle. An ack that names no lease is judged by
+-- the leases that the bundle names elsewhere: the holder of the cursor must be among them, or else
+-- the holder of the batch acknowledged last, whose acks are repetitions; a lease that somebody else
+-- took over never passes. Where the bundle names no lease at all, none is asked for.
+-- Called by  transact, queen.transact
+-- Locks      cursors ascending (partition_id, group_id); waits; groups at a group's first ack ever,
+--            skip locked
+-- Returns    one row per item as ack_messages, and beyond_batch for an id that lies behind the
+--            leased batch; done, noop and stale are carried out, anything else is not
+-- Cost       1 statement and those of ack_messages; 1 more where an id is not where it should be
+create or replace function queen_store.ack_bundle(
+    p_tenant_id uuid, p_partition_ids bigint[], p_group_names text[],
+    -- Of each unit, one (lane, group): the lease its acks name, null = none.
+    p_lease_ids uuid[],
+    -- Every lease that the bundle names.
+    p_supplied_lease_ids uuid[],
+    p_units integer[], p_keys bytea[], p_statuses smallint[], p_errors text[])
+returns table (
+    item integer, verdict text, lease_released boolean, dead_lettered boolean,
+    partition_id bigint, group_id integer, queue_id integer, committed bigint, last_offset bigint)
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_lease_ids uuid[];
+    v_verdicts text[];
+    v_released boolean[];
+    v_dead_lettered boolean[];
+    v_partition_ids bigint[];
+    v_group_ids integer[];
+    v_queue_ids integer[];
+    v_committed bigint[];
+    v_last_offsets bigint[];
+    v_offsets bigint[];
+begin
+    -- Read without the lock: ack_messages holds the cursor when it compares, so what changed since
+    -- is refused there.
+    select array_agg(
+        case
+            -- The earlier of two leases of one holder does not hide the one that is still alive.
+            when u.lease_id is not null
+                and (u.lease_id = c.prev_lease and c.lease_id = any (p_supplied_lease_ids))
+                    is not true
+            then u.lease_id
+            when c.lease_id = any (p_supplied_lease_ids) then c.lease_id
+            when c.prev_lease = any (p_supplied_lease_ids) then c.prev_lease
+            else p_supplied_lease_ids[1]
+        end
+        order by u.unit)
+    into v_lease_ids
+    from unnest(p_partition_ids, p_group_names, p_lease_ids) with ordinality
+        as u (partition_id, group_name, lease_id, unit)
+    left join lateral (
+        select p.queue_id
+        from queen_store.partitions p
+        where p.id = u.partition_id
+        limit 1) p on true
+    left join lateral (
+        select g.id
+        from queen_store.groups g
+        where g.queue_id = p.queue_id and g.name = u.group_name
+        limit 1) g on true
+    left join lateral (
+        select c.lease_id, c.prev_lease
+        from queen_store.cursors c
+        where c.partition_id = u.partition_id and c.group_id = g.id
+        limit 1) c on true;
+    if v_lease_ids is null then
+        return;
+    end if;
+
+    select array_agg(a.verdict order by a.item), array_agg(a.lease_released order by a.item),
+           array_agg(a.dead_lettered order by a.item), array_agg(a.partition_id order by a.item),
+           array_agg(a.group_id order by a.item), array_agg(a.queue_id order by a.item),
+           array_agg(a.committed order by a.item), array_agg(a.last_offset order by a.item)
+    into v_verdicts, v_released, v_dead_lettered, v_partition_ids, v_group_ids, v_queue_ids,
+         v_committed, v_last_offsets
+    from queen_store.ack_messages(
+        array_fill(p_tenant_id, array[cardinality(p_partition_ids)]), p_partition_ids,
+        p_group_names, v_lease_ids, p_units, p_keys, p_statuses, p_errors, true) a;
+
+    -- The lease acknowledged last passes for a repetition, but a message it gave back was never
+    -- acknowledged: such an ack would be answered with a commit that does not hold it.
+    if v_verdicts && array['noop', 'unresolvable'] then
+        v_offsets := queen_store.find_offsets(
+            r.units, r.partition_ids, r.epochs, r.from_offsets, r.to_offsets, r.since, p_units,
+            p_keys)
+        from (
+            select array_agg(d.unit) as units, array_agg(d.partition_id) as partition_ids,
+                   array_agg(0) as epochs, array_agg(greatest(d.committed - 99999, 0))
+                       as from_offsets,
+                   array_agg(least(d.last_offset, d.committed + 100000)) as to_offsets,
+                   array_agg(null::timestamptz) as since
+            from (
+                select distinct i.unit, i.partition_id, i.committed, i.last_offset
+                from unnest(p_units, v_verdicts, v_partition_ids, v_committed, v_last_offsets)
+                    as i (unit, verdict, partition_id, committed, last_offset)
+                where i.verdict in ('noop', 'unresolvable')) d) r;
+    end if;
+
+    return query
+    select i.item::integer,
+           case
+               when i."offset" > i.committed and i.verdict = 'noop' then 'invalid_lease'
+               when i."offset" > i.committed and i.verdict = 'unresolvable' then 'beyond_batch'
+               else i.verdict
+           end,
+           i.released, i.dead_lettered, i.partition_id, i.group_id, i.queue_id, i.committed,
+           i.last_offset
+    from unnest(v_verdicts, v_released, v_dead_lettered, v_partition_ids, v_group_ids, v_queue_ids,
+                v_committed, v_last_offsets, v_offsets)
+        with ordinality as i (
+            verdict, released, dead_lettered, partition_id, group_id, queue_id, committed,
+            last_offset, "offset", item)
+    order by i.item;
+end
+$$;
+
+comment on function queen_store.ack_bundle(
+    uuid, bigint[], text[], uuid[], uuid[], integer[], bytea[], smallint[], text[]) is
+    'Acknowledgements of a bundle, each under the lease it names or the bundle names for it. Locks: cursors ascending (partition_id, group_id); waits; groups at a group''s first ack ever, skip locked.';
+
+-- queen_store.settled_acks: what the acknowledgements of a bundle did that has committed, for a
+-- broker that lost the answer.
+-- Called by  transact
+-- Locks      none
+-- Returns    one row per item as ack_bundle; lease_released = nobody has the cursor now
+-- Cost       1 statement, index probes per item
+create or replace function queen_store.settled_acks(
+    p_partition_ids bigint[], p_group_names text[], p_units integer[], p_keys bytea[],
+    p_statuses smallint[],
+    -- Not after the bundle's first effect.
+    p_since timestamptz)
+returns table (
+    item integer, lease_released boolean, dead_lettered boolean, partition_id bigint,
+    group_id integer, queue_id integer, committed bigint, last_offset bigint)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select i.item::integer, c.lease_id is null,
+           i.status <> 0 and exists (
+               select
+               from queen_store.dead_letters l
+               where l.partition_id = u.partition_id and l.key = i.key
+                 and l.group_name = u.group_name and l.failed_at >= p_since),
+           u.partition_id, g.id, p.queue_id, c.committed, p.last_offset
+    from unnest(p_units, p_keys, p_statuses) with ordinality as i (unit, key, status, item)
+    cross join lateral (
+        select p_partition_ids[i.unit] as partition_id, p_group_names[i.unit] as group_name) u
+    left join lateral (
+        select p.queue_id, p.last_offset
+        from queen_store.partitions p
+        where p.id = u.partition_id
+        limit 1) p on true
+    left join lateral (
+        select g.id
+        from queen_store.groups g
+        where g.queue_id = p.queue_id and g.name = u.group_name
+        limit 1) g on true
+    left join lateral (
+        select c.lease_id, c.committed
+        from queen_store.cursors c
+        where c.partition_id = u.partition_id and c.group_id = g.id
+        limit 1) c on true
+    order by i.item;
+end
+$$;
+
+comment on function queen_store.settled_acks(
+    bigint[], text[], integer[], bytea[], smallint[], timestamptz) is
+    'What the acknowledgements of a committed bundle did, for a broker that lost the answer. Locks: none.';
+
+-- queen_store.transact: a bundle of pushes and acknowledgements, one commit or no effect. What
+-- refuses it is an answer, not an error: the effects are undone and the verdicts stand.
+-- Called by  TransactProcedures
+-- Locks      bundles: one row of its own, for a bundle without pushes; partitions, ascending id;
+--            cursors ascending (partition_id, group_id); waits up to 2 s for each; groups at a
+--            group's first ack ever, skip locked; epochs as append
+-- Returns    part push: one row per lane-batch as append, up to where the bundle ended;
+--            part ack: one row per acknowledgement as ack_bundle; and only if nothing took effect
+--            part undone, verdict
+--            duplicate     a message is in its lane already
+--            ack_rejected  an acknowledgement cannot be carried out
+--            busy          a lane is cold or unknown, as append says: come again
+-- Raises     QN400 bad_request (as append); QN409 duplicate, QN409 ack_rejected, QN503 busy are
+--            raised to undo what was done, and caught here
+-- Cost       as append and ack_bundle, one subtransaction; without pushes 3 statements more, which
+--            also remove up to 8 rows of bundles that ended 10 minutes ago
+create or replace function queen_store.transact(
+    p_bundle_id uuid,
+    -- The answer to this very bundle was lost, and the process that ran it is gone.
+    p_settle boolean,
+    p_tenant_id uuid,
+    p_partition_ids bigint[], p_flush_ids bigint[], p_vouched_from bigint[],
+    p_vouched_to bigint[],
+    -- Where the lane-batches may be stored already: above this; empty unless p_settle.
+    p_settle_above bigint[],
+    p_segment_lanes integer[], p_segment_counts integer[], p_keys bytea[], p_frames bytea[],
+    p_ack_partition_ids bigint[], p_ack_group_names text[], p_ack_lease_ids uuid[],
+    p_supplied_lease_ids uuid[], p_ack_units integer[], p_ack_keys bytea[],
+    p_ack_statuses smallint[], p_ack_errors text[])
+returns table (
+    part text, ordinal integer, verdict text, base_offset bigint, created_at timestamptz,
+    queue_id integer, partition_id bigint, group_id integer, lease_released boolean,
+    dead_lettered boolean, committed bigint, last_offset bigint)
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_settled_at timestamptz;
+    v_duplicate boolean := false;
+    v_again boolean := false;
+    v_rejected boolean := false;
+begin
+    -- Everything a bundle locks it locks in here: a row locked outside and changed inside would
+    -- cost a multixact. Rows that were returned stay when the effects are undone.
+    begin
+        if cardinality(p_partition_ids) = 0 then
+            v_settled_at := queen_store.note_bundle(p_bundle_id);
+        elsif p_settle then
+            perform 1
+            from queen_store.partitions p
+            where p.id = any (p_partition_ids)
+            order by p.id
+            for no key update;
+            part := 'push';
+            verdict := 'queued';
+            for ordinal, base_offset, created_at, queue_id, last_offset in
+                select i.ordinal, s.base_offset, s.created_at, p.queue_id, p.last_offset
+                from unnest(p_partition_ids, p_flush_ids, p_settle_above) with ordinality
+                    as i (partition_id, flush_id, settle_above, ordinal)
+                cross join lateral (
+                    select s.base_offset, s.created_at
+                    from queen_store.segments s
+                    where s.partition_id = i.partition_id
+                      and s.base_offset > i.settle_above
+                      and s.flush_id = i.flush_id
+                    order by s.base_offset
+                    limit 1) s
+                cross join lateral (
+                    select p.queue_id, p.last_offset
+                    from queen_store.partitions p
+                    where p.id = i.partition_id
+                    limit 1) p
+                order by i.ordinal
+            loop
+                v_settled_at := least(v_settled_at, created_at);
+                return next;
+            end loop;
+        end if;
+        if v_settled_at is not null then
+            return query
+            select 'ack', a.item, 'done', null::bigint, null::timestamptz, a.queue_id,
+                   a.partition_id, a.group_id, a.lease_released, a.dead_lettered, a.committed,
+                   a.last_offset
+            from queen_store.settled_acks(
+                p_ack_partition_ids, p_ack_group_names, p_ack_units, p_ack_keys, p_ack_statuses,
+                v_settled_at) a;
+            return;
+        end if;
+
+        if cardinality(p_partition_ids) > 0 then
+            part := 'push';
+            for ordinal, verdict, base_offset, created_at, queue_id, last_offset in
+                select a.ordinal, a.verdict, a.base_offset, a.created_at, a.queue_id,
+                       a.last_offset
+                from queen_store.append(
+                    p_partition_ids, p_flush_ids, p_vouched_from, p_vouched_to, '{}',
+                    p_segment_lanes, p_segment_counts, p_keys, p_frames, true) a
+                order by a.ordinal
+            loop
+                v_duplicate := v_duplicate or verdict = 'duplicate';
+                v_again := v_again or verdict in ('cold', 'unknown_partition');
+                return next;
+            end loop;
+            if v_duplicate then
+                raise exception using errcode = 'QN409', message = 'duplicate';
+            end if;
+            if v_again then
+                raise exception using errcode = 'QN503', message = 'busy';
+            end if;
+        end if;
+
+        if cardinality(p_ack_partition_ids) > 0 then
+            part := 'ack';
+            base_offset := null;
+            created_at := null;
+            for ordinal, verdict, queue_id, partition_id, group_id, lease_released,
+                dead_lettered, committed, last_offset in
+                select a.item, a.verdict, a.queue_id, a.partition_id, a.group_id,
+                       a.lease_released, a.dead_lettered, a.committed, a.last_offset
+                from queen_store.ack_bundle(
+                    p_tenant_id, p_ack_partition_ids, p_ack_group_names, p_ack_lease_ids,
+                    p_supplied_lease_ids, p_ack_units, p_ack_keys, p_ack_statuses,
+                    p_ack_errors) a
+            loop
+                v_rejected := v_rejected or verdict not in ('done', 'noop', 'stale');
+                return next;
+            end loop;
+            if v_rejected then
+                raise exception using errcode = 'QN409', message = 'ack_rejected';
+            end if;
+        end if;
+    exception when sqlstate 'QN409' or sqlstate 'QN503' then
+        part := 'undone';
+        ordinal := 0;
+        verdict := sqlerrm;
+        return next;
+    end;
+end
+$$;
+
+comment on function queen_store.transact(
+    uuid, boolean, uuid, bigint[], bigint[], bigint[], bigint[], bigint[], integer[], integer[],
+    bytea[], bytea[], bigint[], text[], uuid[], uuid[], integer[], bytea[], smallint[], text[]) is
+    'A bundle of pushes and acknowledgements: one commit, or verdicts and no effect. Locks: bundles: one row of its own, for a bundle without pushes; partitions, ascending id; cursors ascending (partition_id, group_id); waits up to 2 s for each; groups at a group''s first ack ever, skip locked; epochs as append.';
+
+-- queen_store.note_bundle: leaves a trace of a bundle that stores no message, by which its commit
+-- is recognised when the answer is lost; a stored message carries its flush id. It is here that
+-- old traces are removed, so that an idle database runs no job for them.
+-- Called by  transact
+-- Locks      bundles: the new row; expired rows, skip locked
+-- Returns    null, or when the bundle committed before
+-- Cost       3 statements, the primary key: ids ascend with time, so the first rows are the oldest
+create or replace function queen_store.note_bundle(p_bundle_id uuid)
+returns timestamptz
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+    insert into queen_store.bundles (bundle_id)
+    values (p_bundle_id)
+    on conflict (bundle_id) do nothing;
+    if not found then
+        return (
+            select b.committed_at from queen_store.bundles b where b.bundle_id = p_bundle_id);
+    end if;
+    delete from queen_store.bundles b
+    where b.bundle_id = any (array(
+        select e.bundle_id
+        from queen_store.bundles e
+        where e.bundle_id = any (array(
+            select o.bundle_id
+            from (
+                select f.bundle_id, f.committed_at
+                from queen_store.bundles f
+                order by f.bundle_id
+                limit 8) o
+            where o.committed_at < clock_timestamp() - interval '10 minutes'))
+        for update skip locked));
+    return null;
+end
+$$;
+
+comment on function queen_store.note_bundle(uuid) is
+    'Leaves a trace of a bundle without pushes and removes old ones; tells when it committed before. Locks: bundles: the new row; expired rows, skip locked.';

@@ -1,0 +1,170 @@
+package io.queenmq.transact;
+
+import io.queenmq.model.Caller;
+import io.queenmq.model.Slice;
+import io.queenmq.segment.Frame;
+import io.queenmq.segment.FrameWriter;
+import io.queenmq.segment.MessageKey;
+import io.queenmq.segment.Segment;
+import io.queenmq.testkit.LogFixture.Item;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+
+/** One call of {@code queen_store.transact}, part by part. */
+final class TransactCall {
+    private static final String CALL =
+            "select part, ordinal, verdict, base_offset, lease_released, dead_lettered from"
+                    + " queen_store.transact(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+                    + " ?)";
+
+    private UUID id = UUID.randomUUID();
+    private UUID tenant = Caller.DEFAULT_TENANT;
+    private boolean settle;
+    private final List<Long> lanes = new ArrayList<>();
+    private final List<Long> flushIds = new ArrayList<>();
+    private final List<Integer> segmentLanes = new ArrayList<>();
+    private final List<Integer> segmentCounts = new ArrayList<>();
+    private final List<byte[]> keys = new ArrayList<>();
+    private final List<byte[]> frames = new ArrayList<>();
+    private final List<Long> ackLanes = new ArrayList<>();
+    private final List<String> ackGroups = new ArrayList<>();
+    private final List<@Nullable UUID> ackLeases = new ArrayList<>();
+    private final List<UUID> supplied = new ArrayList<>();
+    private final List<Integer> ackUnits = new ArrayList<>();
+    private final List<Item> items = new ArrayList<>();
+
+    /** One row of the answer. */
+    record Row(
+            String part,
+            int ordinal,
+            String verdict,
+            @Nullable Long base,
+            boolean released,
+            boolean deadLettered) {
+        @Override
+        public String toString() {
+            return part + " " + ordinal + " " + verdict;
+        }
+    }
+
+    TransactCall push(long lane, String... transactionIds) {
+        lanes.add(lane);
+        flushIds.add(ThreadLocalRandom.current().nextLong());
+        List<Frame> messages =
+                Arrays.stream(transactionIds)
+                        .map(text -> Frame.of(text, null, null, Slice.utf8("1")))
+                        .toList();
+        for (Segment segment : FrameWriter.segments(messages)) {
+            segmentLanes.add(lanes.size());
+            segmentCounts.add(segment.messageCount());
+            keys.add(segment.keys());
+            frames.add(segment.frames());
+        }
+        return this;
+    }
+
+    /** Acks of one cursor. */
+    TransactCall ack(long lane, String group, @Nullable UUID lease, Item... acked) {
+        ackLanes.add(lane);
+        ackGroups.add(group);
+        ackLeases.add(lease);
+        if (lease != null) {
+            supplied.add(lease);
+        }
+        for (Item item : acked) {
+            ackUnits.add(ackLanes.size());
+            items.add(item);
+        }
+        return this;
+    }
+
+    TransactCall require(UUID... leases) {
+        supplied.addAll(Arrays.asList(leases));
+        return this;
+    }
+
+    TransactCall of(UUID otherTenant) {
+        tenant = otherTenant;
+        return this;
+    }
+
+    TransactCall named(UUID bundleId) {
+        id = bundleId;
+        return this;
+    }
+
+    UUID id() {
+        return id;
+    }
+
+    /** The answer to this very call was lost. */
+    TransactCall settling() {
+        settle = true;
+        return this;
+    }
+
+    List<Row> run(Connection connection) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(CALL)) {
+            Long[] ones = lanes.stream().map(lane -> 1L).toArray(Long[]::new);
+            Long[] zeros = lanes.stream().map(lane -> 0L).toArray(Long[]::new);
+            Long[] above = lanes.stream().map(lane -> -1L).toArray(Long[]::new);
+            statement.setObject(1, id);
+            statement.setBoolean(2, settle);
+            statement.setObject(3, tenant);
+            array(statement, 4, "int8", lanes.toArray());
+            array(statement, 5, "int8", flushIds.toArray());
+            array(statement, 6, "int8", ones);
+            array(statement, 7, "int8", zeros);
+            array(statement, 8, "int8", settle ? above : new Long[0]);
+            array(statement, 9, "int4", segmentLanes.toArray());
+            array(statement, 10, "int4", segmentCounts.toArray());
+            array(statement, 11, "bytea", keys.toArray(byte[][]::new));
+            array(statement, 12, "bytea", frames.toArray(byte[][]::new));
+            array(statement, 13, "int8", ackLanes.toArray());
+            array(statement, 14, "text", ackGroups.toArray());
+            array(statement, 15, "uuid", ackLeases.toArray());
+            array(statement, 16, "uuid", supplied.toArray());
+            array(statement, 17, "int4", ackUnits.toArray());
+            array(
+                    statement,
+                    18,
+                    "bytea",
+                    items.stream()
+                            .map(item -> MessageKey.of(item.transactionId()).bytes())
+                            .toArray(byte[][]::new));
+            array(
+                    statement,
+                    19,
+                    "int2",
+                    items.stream().map(item -> (short) item.status()).toArray());
+            array(statement, 20, "text", items.stream().map(Item::error).toArray());
+            List<Row> rows = new ArrayList<>();
+            try (ResultSet result = statement.executeQuery()) {
+                while (result.next()) {
+                    rows.add(
+                            new Row(
+                                    result.getString(1),
+                                    result.getInt(2),
+                                    result.getString(3),
+                                    (Long) result.getObject(4),
+                                    result.getBoolean(5),
+                                    result.getBoolean(6)));
+                }
+            }
+            return rows;
+        }
+    }
+
+    private static void array(PreparedStatement statement, int at, String type, Object[] elements)
+            throws SQLException {
+        statement.setArray(at, statement.getConnection().createArrayOf(type, elements));
+    }
+}

@@ -1,0 +1,242 @@
+package io.queenmq.transact;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.queenmq.Broker;
+import io.queenmq.BrokerConfig;
+import io.queenmq.db.DatabaseConfig;
+import io.queenmq.testkit.Await;
+import io.queenmq.testkit.Contract;
+import io.queenmq.testkit.Http;
+import io.queenmq.testkit.Http.Reply;
+import io.queenmq.testkit.Json;
+import io.queenmq.testkit.TcpProxy;
+import io.queenmq.testkit.TestDatabase;
+import java.io.IOException;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The link to the database breaks between a commit and its answer, or before the commit: whatever
+ * the client is told, the transaction has taken effect exactly once, or is said to be in doubt.
+ */
+class TransactFaultTest {
+    private static final String PATH = "/api/v1/transaction";
+
+    private TestDatabase server;
+    private TcpProxy link;
+    private Connection witness;
+    private Broker broker;
+    private Http http;
+
+    @BeforeEach
+    void start() throws IOException, SQLException {
+        server = TestDatabase.migrated();
+        link = new TcpProxy(server.host(), server.port());
+        witness = server.connect();
+        serve(TransactConfig.DEFAULT.deadline());
+    }
+
+    @AfterEach
+    void stop() throws IOException, SQLException {
+        broker.close();
+        http.close();
+        witness.close();
+        link.close();
+        server.close();
+    }
+
+    private void serve(Duration deadline) {
+        DatabaseConfig reached =
+                DatabaseConfig.of("127.0.0.1", link.port(), server.name(), server.user(), "")
+                        .withPoolSize(8)
+                        .withBorrowTimeout(Duration.ofMillis(300));
+        BrokerConfig config = BrokerConfig.on(reached);
+        TransactConfig defaults = TransactConfig.DEFAULT;
+        broker =
+                new Broker(
+                        config.with(
+                                new TransactConfig(
+                                        deadline,
+                                        Duration.ofMillis(500),
+                                        defaults.inflightMax(),
+                                        defaults.patience(),
+                                        defaults.lanesMax(),
+                                        defaults.stepsMax(),
+                                        defaults.pushBytesMax())));
+        broker.start();
+        http = new Http(broker.port());
+    }
+
+    private List<String> lines(String sql) throws SQLException {
+        return TestDatabase.rows(witness, sql).stream()
+                .map(row -> Objects.toString(row[0]))
+                .toList();
+    }
+
+    private List<String> stored() throws SQLException {
+        return lines("select payload from queen.messages where queue = 'out' order by \"offset\"");
+    }
+
+    /** Three messages of which the first two are leased. */
+    private Json popped() {
+        http.push("in", "p", "0", "1", "2");
+        http.push("out", "p", "\"first\"");
+        return http.pop("in", "batch=2").json();
+    }
+
+    private static String ack(Json popped, int index, String more) {
+        return "{\"type\":\"ack\",\"transactionId\":\""
+                + popped.text("messages", index, "transactionId")
+                + "\",\"partitionId\":\""
+                + popped.text("partitionId")
+                + "\",\"leaseId\":\""
+                + popped.text("leaseId")
+                + "\""
+                + more
+                + "}";
+    }
+
+    private static String push(String payload) {
+        return "{\"type\":\"push\",\"queue\":\"out\",\"partition\":\"p\",\"payload\":"
+                + payload
+                + "}";
+    }
+
+    private CompletableFuture<Reply> sendLater(String... operations) {
+        return http.postLater(PATH, "{\"operations\":[" + String.join(",", operations) + "]}");
+    }
+
+    private Json committed(CompletableFuture<Reply> sent) {
+        Reply reply = sent.join();
+        assertEquals(200, reply.status(), reply.body());
+        assertTrue(reply.json().bool("success"), reply.body());
+        return reply.json();
+    }
+
+    @Contract("tx-15")
+    @Test
+    void aCommitWithPushesWhoseAnswerIsLostIsAnsweredFromWhatIsStored() throws SQLException {
+        Json popped = popped();
+        link.swallowAnswers(true);
+        CompletableFuture<Reply> sent =
+                sendLater(
+                        ack(popped, 0, ""),
+                        ack(popped, 1, ",\"status\":\"dlq\",\"error\":\"why\""),
+                        push("\"second\""));
+        Await.until("the commit", () -> stored().size() == 2);
+        assertFalse(sent.isDone());
+        link.swallowAnswers(false);
+        link.cut();
+        Json json = committed(sent);
+        assertFalse(json.bool("results", 0, "dlq"));
+        assertTrue(json.bool("results", 1, "dlq"));
+        assertEquals(
+                lines(
+                        "select message_id from queen.messages where queue = 'out' and payload ="
+                                + " '\"second\"'"),
+                List.of(json.text("results", 2, "messageId")));
+        assertEquals(List.of("\"first\"", "\"second\""), stored());
+        assertEquals(1, lines("select error from queen.dead_letters").size());
+        assertEquals(List.of("2"), http.pop("in", "").payloads(), "the lane is free");
+    }
+
+    @Contract("tx-15")
+    @Test
+    void aCommitWithoutPushesWhoseAnswerIsLostIsNotRepeated() throws SQLException {
+        Json popped = popped();
+        link.swallowAnswers(true);
+        CompletableFuture<Reply> sent =
+                sendLater(ack(popped, 0, ""), ack(popped, 1, ",\"status\":\"failed\""));
+        Await.until(
+                "the commit",
+                () -> lines("select committed from queen_store.cursors").equals(List.of("0")));
+        link.swallowAnswers(false);
+        link.cut();
+        committed(sent);
+        assertEquals(
+                List.of("1"), lines("select retry_count from queen_store.cursors"), "charged once");
+        assertEquals(List.of("1", "2"), http.pop("in", "batch=9").payloads());
+    }
+
+    @Contract("tx-15")
+    @Test
+    void whatHadNotCommittedWhenTheLinkBrokeIsCarriedOutOnce() throws SQLException {
+        Json popped = popped();
+        CompletableFuture<Reply> sent;
+        try (Connection blocker = server.connect();
+                Statement statement = blocker.createStatement()) {
+            blocker.setAutoCommit(false);
+            statement.execute("lock table queen_store.segments in share mode");
+            sent = sendLater(ack(popped, 1, ""), push("\"second\""));
+            Await.until("a wait", () -> !waiting().isEmpty());
+            List<String> before = waiting();
+            link.cut();
+            Await.until("another try", () -> !waiting().isEmpty() && !waiting().equals(before));
+            blocker.rollback();
+        }
+        committed(sent);
+        assertEquals(List.of("\"first\"", "\"second\""), stored());
+        assertEquals(List.of("2"), http.pop("in", "").payloads());
+    }
+
+    private List<String> waiting() throws SQLException {
+        return lines(
+                "select pid from pg_stat_activity where datname = current_database() and"
+                        + " wait_event_type = 'Lock' and query like '%transact%'");
+    }
+
+    @Contract("tx-reason-9")
+    @Test
+    void whatStaysInDoubtIsSaidToBe() throws SQLException {
+        broker.close();
+        http.close();
+        serve(Duration.ofSeconds(1));
+        Json popped = popped();
+        link.swallowAnswers(true);
+        CompletableFuture<Reply> sent = sendLater(ack(popped, 1, ""), push("\"second\""));
+        Await.until("the commit", () -> stored().size() == 2);
+        link.refuse(true);
+        link.cut();
+        Reply reply = sent.join();
+        link.swallowAnswers(false);
+        link.refuse(false);
+        assertEquals(503, reply.status(), reply.body());
+        assertEquals("outcome_unknown", reply.json().text("reason"));
+        assertTrue(reply.response().headers().firstValue("Retry-After").isPresent());
+        assertEquals(List.of("\"first\"", "\"second\""), stored());
+    }
+
+    @Contract("tx-reason-8")
+    @Test
+    void aDatabaseOutOfReachIsNoRollbackVerdict() {
+        http.push("out", "p", "1");
+        link.refuse(true);
+        link.cut();
+        Await.until(
+                "a refusal",
+                () -> {
+                    Reply reply =
+                            http.post(
+                                    PATH,
+                                    "{\"operations\":[{\"type\":\"push\",\"queue\":\"out\","
+                                            + "\"partition\":\"p\",\"transactionId\":\""
+                                            + UUID.randomUUID()
+                                            + "\"}]}");
+                    assertEquals(503, reply.status(), reply.body());
+                    return reply.json().text("reason").equals("database_away");
+                });
+        link.refuse(false);
+    }
+}
