@@ -25,4 +25,9 @@ public record HttpConfig(Duration pollTime, Duration pollTimeMax, boolean groups
         Duration most = pollTime.compareTo(POLL_TIME_MAX) > 0 ? pollTime : POLL_TIME_MAX;
         return new HttpConfig(pollTime, most, groupsStartAtNow);
     }
+
+    /** How long a poll waits that asks for so many milliseconds. */
+    Duration patience(long askedMillis) {
+        return Duration.ofMillis(Math.min(askedMillis, pollTimeMax.toMillis()));
+    }
 }

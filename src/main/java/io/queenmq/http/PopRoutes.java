@@ -112,10 +112,7 @@ final class PopRoutes {
                         : PopRequest.UNSAID;
         boolean wait = query.bool("wait", false);
         long pollMillis = query.unsigned64("timeout", config.pollTime().toMillis());
-        Duration patience =
-                wait
-                        ? Duration.ofMillis(Math.min(pollMillis, config.pollTimeMax().toMillis()))
-                        : Duration.ZERO;
+        Duration patience = wait ? config.patience(pollMillis) : Duration.ZERO;
         String group = query.text("consumerGroup");
         return new PopRequest(
                 exchange.caller().tenant(),

@@ -97,6 +97,8 @@ public final class Listener {
                         .maxPayloadSize(config.bodyBytesMax() + BODY_CEILING_EXTRA)
                         .maxTcpConnections(config.connectionsMax())
                         .idleConnectionTimeout(config.keepAlive())
+                        // The server looks every two minutes by itself, whatever the time-out.
+                        .idleConnectionPeriod(config.keepAlive().dividedBy(5))
                         .directHandlers(protocolErrors())
                         .shutdownHook(false)
                         .shutdownGracePeriod(config.stopGrace())

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.TcpProxy;
 import io.queenmq.testkit.TestDatabase;
 import java.io.IOException;
@@ -95,7 +94,6 @@ class DriverTest {
     }
 
     @Test
-    @Contract("push-12")
     void makesOneRoundTripPerAutocommitCall() throws SQLException {
         try (Connection connection = connect()) {
             call(connection, 1);

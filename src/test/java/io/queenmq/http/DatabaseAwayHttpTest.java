@@ -41,6 +41,7 @@ class DatabaseAwayHttpTest {
             assertEquals("unhealthy", health.json().text("status"));
             assertEquals("disconnected", health.json().text("database"));
             assertEquals(200, http.get("/livez").status());
+            assertEquals(200, http.get("/status").status());
 
             assertUnavailable(http.pop("unknown", ""));
             assertUnavailable(http.post("/api/v1/configure", "{\"queue\":\"q\"}"));

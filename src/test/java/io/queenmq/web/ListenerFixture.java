@@ -39,7 +39,21 @@ final class ListenerFixture implements AutoCloseable {
         this(Duration.ofSeconds(30), Duration.ofSeconds(5), 64, 16L * BODY_MAX);
     }
 
+    /** One that keeps idle connections only so long. */
+    ListenerFixture(Duration keepAlive) {
+        this(Duration.ofSeconds(30), keepAlive, Duration.ofSeconds(5), 64, 16L * BODY_MAX);
+    }
+
     ListenerFixture(Duration bodyTime, Duration admissionWait, int requestsMax, long bytesMax) {
+        this(bodyTime, Duration.ofMinutes(5), admissionWait, requestsMax, bytesMax);
+    }
+
+    private ListenerFixture(
+            Duration bodyTime,
+            Duration keepAlive,
+            Duration admissionWait,
+            int requestsMax,
+            long bytesMax) {
         WebConfig config =
                 new WebConfig(
                         "127.0.0.1",
@@ -47,7 +61,7 @@ final class ListenerFixture implements AutoCloseable {
                         BODY_MAX,
                         bodyTime,
                         bodyTime,
-                        Duration.ofMinutes(5),
+                        keepAlive,
                         Duration.ofSeconds(20),
                         requestsMax,
                         bytesMax,

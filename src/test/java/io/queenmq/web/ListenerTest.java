@@ -8,6 +8,7 @@ import io.queenmq.model.Failure;
 import io.queenmq.testkit.Contract;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -226,6 +227,22 @@ class ListenerTest {
             client.send("GET /ping HTTP/1.1\r\nHost: q\r\nConnection: close\r\n\r\n");
             assertEquals("\"pong\"", client.read().body());
             assertTrue(client.isClosed());
+        }
+    }
+
+    @Test
+    @Contract("http-16")
+    void anIdleConnectionIsClosedWithoutAWordAndOneThatWaitsForItsAnswerIsNot() throws Exception {
+        try (ListenerFixture hasty = new ListenerFixture(Duration.ofSeconds(1));
+                RawClient waiting = hasty.connect();
+                RawClient idle = hasty.connect()) {
+            waiting.request("GET", "/park");
+            hasty.awaitParked();
+            assertEquals("\"pong\"", idle.get("/ping").body());
+            assertEquals("\"pong\"", idle.get("/ping").body());
+            assertTrue(idle.isClosed());
+            hasty.answerOne();
+            assertEquals(204, waiting.read().status());
         }
     }
 
