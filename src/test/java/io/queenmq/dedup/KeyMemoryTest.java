@@ -8,6 +8,7 @@ import io.queenmq.runtime.Clock;
 import io.queenmq.segment.Frame;
 import io.queenmq.segment.FrameWriter;
 import io.queenmq.segment.Segment;
+import io.queenmq.testkit.Contract;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -39,6 +40,7 @@ class KeyMemoryTest {
     }
 
     @Test
+    @Contract("dedup-3")
     void aCommitToldBeforeAnEarlierOneIsNotVouchedFor() {
         memory.created(LANE, WINDOW);
         stored(0, "a");

@@ -3,6 +3,7 @@ package io.queenmq.fault;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.PostgresLink;
 import io.queenmq.testkit.TcpProxy;
 import java.io.IOException;
@@ -122,6 +123,7 @@ final class FaultPointFaultTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("cases")
+    @Contract({"push-12", "push-22", "pop-claim-9", "retry-2", "error-3"})
     void keepsItsWord(Case tried) throws IOException, InterruptedException, SQLException {
         String queue = "faulty-" + runs++;
         URI through = URI.create("http://127.0.0.1:" + front.port());

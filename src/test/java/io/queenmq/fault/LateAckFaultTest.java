@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.testkit.Await;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Lines;
 import io.queenmq.testkit.PostgresLink;
 import java.io.IOException;
@@ -167,6 +168,7 @@ final class LateAckFaultTest {
     }
 
     @Test
+    @Contract("lease-3")
     void anExtensionThatArrivesAfterTheLeaseWasTakenOverChangesNothing()
             throws IOException, InterruptedException, SQLException, ExecutionException {
         List<Map<String, Object>> lost = lease("late-extension");
@@ -195,6 +197,7 @@ final class LateAckFaultTest {
 
     @ParameterizedTest
     @CsvSource({"completed", "failed"})
+    @Contract("ack-rule-1")
     void anAckOfABrokerThatStoodStillChangesNothing(String status)
             throws IOException, InterruptedException, SQLException, ExecutionException {
         String queue = "frozen-" + status;
@@ -216,6 +219,7 @@ final class LateAckFaultTest {
     }
 
     @Test
+    @Contract("ack-rule-1")
     void lateAcksOfAMessageThatWasGivenUpMeanwhileChangeNothing()
             throws IOException, InterruptedException, SQLException {
         List<Map<String, Object>> lost = lease("given-up");
@@ -232,6 +236,7 @@ final class LateAckFaultTest {
 
     /** Whichever comes first, the ack or the end of the lease: never both, never neither. */
     @Test
+    @Contract("ack-rule-1")
     void everyAckEitherCountsOrItsMessageComesAgain()
             throws IOException, InterruptedException, SQLException, ExecutionException {
         int lanes = 1_000;

@@ -3,6 +3,7 @@ package io.queenmq.fault;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.queenmq.testkit.Await;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Lines;
 import java.io.IOException;
 import java.sql.Connection;
@@ -74,6 +75,7 @@ final class TwoBrokersFaultTest {
     }
 
     @Test
+    @Contract({"push-12", "ack-7"})
     void killingOneAtRandomMomentsLosesNothingAndTroublesNoClientOfTheOther()
             throws IOException, InterruptedException, SQLException {
         long seed = Long.getLong("queen.test.seed", System.nanoTime());
@@ -95,6 +97,7 @@ final class TwoBrokersFaultTest {
     }
 
     @Test
+    @Contract("ack-rule-1")
     void aBrokerFrozenPastItsLeasesDoesNoHarmWhenItGoesOn()
             throws IOException, InterruptedException, SQLException {
         try (Workload workload = load("frozen");
@@ -132,6 +135,7 @@ final class TwoBrokersFaultTest {
      * broker leaves behind when it stops would show.
      */
     @Test
+    @Contract({"retry-2", "http-19"})
     void restartingOneAfterTheOtherCostsNoMessageAnAttempt()
             throws IOException, InterruptedException, SQLException {
         Http.Answer configured =

@@ -13,6 +13,7 @@ import io.queenmq.segment.FrameWriter;
 import io.queenmq.segment.MessageKey;
 import io.queenmq.segment.RandomFrames;
 import io.queenmq.segment.Segment;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.TestDatabase;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -68,6 +69,7 @@ class FramesFuzzTest {
             byte @Nullable [] payload) {}
 
     @Test
+    @Contract("model-11")
     void bothReadTheSameOutOfAnyBytes() {
         Fuzz.rounds(
                 "frames read",

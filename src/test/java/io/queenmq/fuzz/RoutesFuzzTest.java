@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.fuzz.Calls.Call;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.Lines;
@@ -63,6 +64,7 @@ class RoutesFuzzTest {
     }
 
     @Test
+    @Contract({"http-17", "http-11", "error-3", "model-11"})
     void everyAnswerIsOfTheContractAndTrue() {
         Fuzz.rounds("routes", 20, (seed, random) -> new Round(random).run());
     }

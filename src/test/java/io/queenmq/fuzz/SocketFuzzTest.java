@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.Lines;
@@ -58,6 +59,7 @@ class SocketFuzzTest {
     }
 
     @Test
+    @Contract("http-17")
     void whateverIsSentIsAnsweredOrTheConnectionEnds() {
         Fuzz.rounds("sockets", 20, SocketFuzzTest::converse);
         broker.awaitParked(0);

@@ -270,6 +270,7 @@ class TransactHttpTest extends TransactScene {
     }
 
     @Test
+    @Contract("dedup-3")
     void whatATransactionStoredIsADuplicateForAPush() {
         committed(send(push(target, "id", "1")));
         Json pushed = http.pushItems(List.of(Http.item(target, "p", "id", "2"))).json();

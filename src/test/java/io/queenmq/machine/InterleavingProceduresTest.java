@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.queenmq.machine.Interleaving.Meeting;
 import io.queenmq.testkit.Await;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -65,6 +66,7 @@ class InterleavingProceduresTest {
 
     @ParameterizedTest
     @EnumSource
+    @Contract({"pop-claim-1", "push-14"})
     void everyPairOfWritersIsSerial(Ending ending) throws Exception {
         List<String> findings = new ArrayList<>();
         StringBuilder table = new StringBuilder();

@@ -2,6 +2,7 @@ package io.queenmq.machine;
 
 import static org.junit.jupiter.api.Assertions.fail;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.TestDatabase;
 import java.security.SecureRandom;
 import java.sql.SQLException;
@@ -36,6 +37,17 @@ class MachinePropertyTest {
 
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4})
+    @Contract({
+        "model-4",
+        "model-8",
+        "pop-claim-3",
+        "pop-claim-6",
+        "ack-rule-3",
+        "ack-rule-6",
+        "ack-rule-9",
+        "retry-3",
+        "dedup-7"
+    })
     void proceduresAnswerAsTheModelDoes(long seed) throws SQLException {
         search(seed);
     }
