@@ -167,6 +167,20 @@ class PopHttpTest {
         assertEquals(204, http.pop(queue, "partitions=0").status());
     }
 
+    @Test
+    @Contract("pop-param-2")
+    void anAnswerHoldsAtMostSixtyFourLanes() {
+        String queue = fresh("many");
+        List<String> items = new ArrayList<>();
+        for (int lane = 0; lane < 70; lane++) {
+            items.add(Http.item(queue, "p" + lane, null, "1"));
+        }
+        http.pushItems(items);
+        Json json = http.pop(queue, "partitions=-1&batch=1000").json();
+        assertEquals("64", json.text("partitionsClaimed"));
+        assertEquals("6", http.pop(queue, "partitions=500").json().text("partitionsClaimed"));
+    }
+
     @ParameterizedTest
     @CsvSource({"batch=0, 1", "batch=-7, 1", "batch=1, 1", "batch=2147483647, 3", "'', 3"})
     @Contract("pop-param-1")
