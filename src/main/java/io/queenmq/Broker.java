@@ -2,6 +2,7 @@ package io.queenmq;
 
 import io.queenmq.ack.Ack;
 import io.queenmq.ack.Deliveries;
+import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.db.Database;
 import io.queenmq.db.DatabaseConfig;
 import io.queenmq.db.Health;
@@ -84,7 +85,8 @@ public final class Broker implements AutoCloseable {
                             "ready",
                             new ReadyLanes(config.ready(), database, outbox, metrics, clock));
             QueueCatalog catalog = new QueueCatalog(config.queue(), database, clock);
-            Queues queues = new Queues(config.queue(), database, catalog);
+            PayloadCipher cipher = new PayloadCipher(config.cipher(), metrics);
+            Queues queues = new Queues(config.queue(), database, catalog, cipher.hasKey());
             catalog.start();
             parts.own("queue", () -> catalog.stop(STOP_PATIENCE));
 
@@ -129,6 +131,7 @@ public final class Broker implements AutoCloseable {
                             catalog,
                             memory,
                             ready,
+                            cipher,
                             () -> {
                                 catalog.serverChanged();
                                 names.serverChanged();
@@ -171,6 +174,7 @@ public final class Broker implements AutoCloseable {
                             ack,
                             transact,
                             queues,
+                            cipher,
                             health::databaseTakesWrites,
                             Version.current())
                     .addTo(routes);

@@ -1,6 +1,7 @@
 package io.queenmq;
 
 import io.queenmq.ack.AckConfig;
+import io.queenmq.cipher.CipherConfig;
 import io.queenmq.config.BadSetting;
 import io.queenmq.config.Settings;
 import io.queenmq.config.Variables;
@@ -37,7 +38,8 @@ public record BrokerConfig(
         ReadyConfig ready,
         PopConfig pop,
         AckConfig ack,
-        TransactConfig transact) {
+        TransactConfig transact,
+        CipherConfig cipher) {
 
     private static final Duration KEEP_ALIVE = Duration.ofMinutes(5);
 
@@ -55,27 +57,36 @@ public record BrokerConfig(
                 ReadyConfig.DEFAULT,
                 PopConfig.DEFAULT,
                 AckConfig.DEFAULT,
-                TransactConfig.DEFAULT);
+                TransactConfig.DEFAULT,
+                CipherConfig.NONE);
     }
 
     /** The same behind another listener. */
     public BrokerConfig with(WebConfig other) {
         return new BrokerConfig(
                 embedded, database, other, http, queue, push, dedup, group, ready, pop, ack,
-                transact);
+                transact, cipher);
+    }
+
+    /** The same with another key. */
+    public BrokerConfig with(CipherConfig other) {
+        return new BrokerConfig(
+                embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, transact,
+                other);
     }
 
     /** The same with other bounds for pushes. */
     public BrokerConfig with(PushConfig other) {
         return new BrokerConfig(
                 embedded, database, web, http, queue, other, dedup, group, ready, pop, ack,
-                transact);
+                transact, cipher);
     }
 
     /** The same with other bounds of transactions. */
     public BrokerConfig with(TransactConfig other) {
         return new BrokerConfig(
-                embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, other);
+                embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, other,
+                cipher);
     }
 
     /**
@@ -98,7 +109,10 @@ public record BrokerConfig(
                 ReadyConfig.DEFAULT,
                 PopConfig.DEFAULT,
                 AckConfig.DEFAULT,
-                TransactConfig.DEFAULT);
+                TransactConfig.DEFAULT,
+                settings.find(Variables.ENCRYPTION_KEY)
+                        .map(CipherConfig::of)
+                        .orElse(CipherConfig.NONE));
     }
 
     private static boolean embedded(Settings settings) {

@@ -42,6 +42,7 @@ class ArchitectureTest {
                     "web",
                     "combine",
                     "segment",
+                    "cipher",
                     "runtime",
                     "model",
                     "metrics",

@@ -42,7 +42,8 @@ class BrokerStartTest {
                                     free.ready(),
                                     free.pop(),
                                     free.ack(),
-                                    free.transact()));
+                                    free.transact(),
+                                    free.cipher()));
             StartRefused refusal = assertThrows(StartRefused.class, broker::start);
             assertEquals(
                     "cannot listen on 127.0.0.1:"

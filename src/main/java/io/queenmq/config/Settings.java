@@ -47,8 +47,11 @@ public final class Settings {
             if (!text.isEmpty()) {
                 Optional<T> value = variable.parser().apply(text);
                 if (value.isEmpty()) {
-                    throw new BadSetting(
-                            name + " must be " + variable.range() + ", got \"" + text + "\"");
+                    String got =
+                            variable.secret()
+                                    ? "a value of " + text.length() + " characters"
+                                    : '"' + text + '"';
+                    throw new BadSetting(name + " must be " + variable.range() + ", got " + got);
                 }
                 return value;
             }

@@ -22,6 +22,7 @@ public record Variable<T>(
         String defaultText,
         String range,
         String description,
+        boolean secret,
         Function<String, Optional<T>> parser) {
 
     public String name() {
@@ -31,7 +32,7 @@ public record Variable<T>(
     /** The same, known under further names, for those who come from other versions. */
     Variable<T> also(String... otherNames) {
         List<String> all = Stream.concat(names.stream(), List.of(otherNames).stream()).toList();
-        return new Variable<>(all, fallback, defaultText, range, description, parser);
+        return new Variable<>(all, fallback, defaultText, range, description, secret, parser);
     }
 
     /** A whole number with its unit. */
@@ -56,6 +57,7 @@ public record Variable<T>(
                 defaultText,
                 "a whole number from " + min + " to " + max + (unit.isEmpty() ? "" : " " + unit),
                 description,
+                false,
                 text -> parseLong(text).filter(value -> value >= min && value <= max));
     }
 
@@ -75,6 +77,7 @@ public record Variable<T>(
                 defaultText,
                 "true, false, 1 or 0",
                 description,
+                false,
                 text ->
                         switch (text.strip().toLowerCase(Locale.ROOT)) {
                             case "true", "1" -> Optional.of(true);
@@ -87,7 +90,21 @@ public record Variable<T>(
     static Variable<String> text(
             String name, Optional<String> fallback, String defaultText, String description) {
         return new Variable<>(
-                List.of(name), fallback, defaultText, "any text", description, Optional::of);
+                List.of(name), fallback, defaultText, "any text", description, false, Optional::of);
+    }
+
+    /** A key in hexadecimal digits, none by default; no message ever repeats its value. */
+    static Variable<String> key(String name, int bytes, String description) {
+        return new Variable<>(
+                List.of(name),
+                Optional.empty(),
+                "none",
+                2 * bytes + " hexadecimal digits, " + bytes + " bytes",
+                description,
+                true,
+                text ->
+                        Optional.of(text.strip())
+                                .filter(hex -> hex.matches("[0-9a-fA-F]{" + 2 * bytes + "}")));
     }
 
     static Variable<String> choice(
@@ -98,6 +115,7 @@ public record Variable<T>(
                 fallback,
                 String.join(" or ", choices),
                 description,
+                false,
                 text ->
                         Optional.of(text.strip().toLowerCase(Locale.ROOT))
                                 .filter(choices::contains));

@@ -73,6 +73,12 @@ public final class Variables {
                     "MiB",
                     "Memory for recently pushed transactionIds; a push that finds its lane there asks"
                             + " the database for no duplicates.");
+    public static final Variable<String> ENCRYPTION_KEY =
+            Variable.key(
+                    "QUEEN_ENCRYPTION_KEY",
+                    32,
+                    "Key of AES-256-GCM for queues with `encryptionEnabled`, the same on every broker."
+                            + " Without it such queues are refused. Lost key, lost payloads.");
     public static final Variable<String> LOG_LEVEL =
             Variable.choice(
                     "LOG_LEVEL",
@@ -166,7 +172,7 @@ public final class Variables {
                         PG_PASSWORD,
                         POOL_SIZE,
                         STATEMENT_TIMEOUT_MS));
-        sections.put("Process", List.of(DEDUP_CACHE_MB, LOG_LEVEL));
+        sections.put("Process", List.of(DEDUP_CACHE_MB, ENCRYPTION_KEY, LOG_LEVEL));
         return Collections.unmodifiableSequencedMap(sections);
     }
 }

@@ -1,6 +1,7 @@
 package io.queenmq.http;
 
 import io.queenmq.ack.Ack;
+import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.pop.Pop;
 import io.queenmq.push.Push;
 import io.queenmq.queue.Queues;
@@ -31,10 +32,11 @@ public final class DataPlane {
             Ack ack,
             Transact transact,
             Queues queues,
+            PayloadCipher cipher,
             BooleanSupplier databaseReady,
             String version) {
         this.push = new PushRoutes(push);
-        this.pop = new PopRoutes(pop, config);
+        this.pop = new PopRoutes(pop, cipher, config);
         this.ack = new AckRoutes(ack);
         this.lease = new LeaseRoutes(ack);
         this.transactions = new TransactionRoutes(transact);

@@ -1,6 +1,8 @@
 package io.queenmq.http;
 
+import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.model.Ids;
+import io.queenmq.model.Slice;
 import io.queenmq.pop.Conflation;
 import io.queenmq.pop.PopResult;
 import io.queenmq.segment.Frame;
@@ -47,7 +49,12 @@ final class PopJson {
      * @param queue queue that was asked for; null = found by labels, then each message names its
      *     own
      */
-    static JsonBuffer write(PopResult result, @Nullable String queue, String group, long size) {
+    static JsonBuffer write(
+            PopResult result,
+            @Nullable String queue,
+            String group,
+            PayloadCipher cipher,
+            long size) {
         JsonBuffer json = new JsonBuffer((int) Math.min(size, Integer.MAX_VALUE - 16));
         PopResult.Lane first = result.lanes().getFirst();
         json.raw("{\"success\":true,\"queue\":").string(queue == null ? "" : queue);
@@ -78,7 +85,7 @@ final class PopJson {
                         json.raw(',');
                     }
                     comma = true;
-                    message(json, reader);
+                    message(json, reader, cipher);
                     json.raw(createdAt).raw(tail);
                 }
             }
@@ -102,7 +109,7 @@ final class PopJson {
         return json.raw(conflation.conflict() ? ",\"conflationConflict\":true" : "");
     }
 
-    private static void message(JsonBuffer json, FrameReader reader) {
+    private static void message(JsonBuffer json, FrameReader reader, PayloadCipher cipher) {
         int flags = reader.flags();
         json.raw(ID).uuid(reader.messageId()).raw(TRANSACTION_ID);
         if ((flags & Frame.TRANSACTION_ID) == 0) {
@@ -111,10 +118,11 @@ final class PopJson {
             json.string(reader.transactionId());
         }
         json.raw(TRACE_ID).uuid(reader.traceId()).raw(DATA);
+        Slice payload = cipher.open(reader.payload());
         if ((flags & Frame.NOT_JSON) == 0) {
-            json.raw(reader.payload());
+            json.raw(payload);
         } else {
-            json.raw('"').raw(Base64.getEncoder().encode(reader.payload().copy())).raw('"');
+            json.raw('"').raw(Base64.getEncoder().encode(payload.copy())).raw('"');
         }
         json.raw(PRODUCER).string(reader.producer());
     }

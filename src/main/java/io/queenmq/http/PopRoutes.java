@@ -1,5 +1,6 @@
 package io.queenmq.http;
 
+import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.model.Names;
 import io.queenmq.pop.Client;
 import io.queenmq.pop.Conflation;
@@ -21,10 +22,12 @@ final class PopRoutes {
     private static final int BAD_REQUEST = 400;
 
     private final Pop pop;
+    private final PayloadCipher cipher;
     private final HttpConfig config;
 
-    PopRoutes(Pop pop, HttpConfig config) {
+    PopRoutes(Pop pop, PayloadCipher cipher, HttpConfig config) {
         this.pop = pop;
+        this.cipher = cipher;
         this.config = config;
     }
 
@@ -92,7 +95,7 @@ final class PopRoutes {
                     // them, and a claim without one is small.
                     exchange.expectAnswer(size);
                 }
-                JsonBuffer json = PopJson.write(result, queue, group, size);
+                JsonBuffer json = PopJson.write(result, queue, group, cipher, size);
                 exchange.ok(json);
                 delivered = true;
             }

@@ -1,5 +1,6 @@
 package io.queenmq.push;
 
+import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.combine.Work;
 import io.queenmq.dedup.Range;
 import io.queenmq.model.Ids;
@@ -50,8 +51,8 @@ final class LaneBatch implements Work<LaneName> {
     private static final int OVERHEAD_BYTES = 64;
 
     private final LaneName lane;
-    private final List<Frame> frames;
-    private final int bytes;
+    private volatile List<Frame> frames;
+    private volatile int bytes;
     private final Fate[] fates;
     private final UUID[] ids;
     private final CountDownLatch answered;
@@ -85,13 +86,26 @@ final class LaneBatch implements Work<LaneName> {
         this.open = frames.size();
         this.fates = new Fate[frames.size()];
         this.ids = new UUID[frames.size()];
-        long sum = 0;
         for (int i = 0; i < frames.size(); i++) {
             fates[i] = Fate.OPEN;
             ids[i] = Ids.NIL;
-            sum += frames.get(i).payload().length() + OVERHEAD_BYTES;
         }
-        this.bytes = (int) Math.min(sum, Integer.MAX_VALUE);
+        this.bytes = bytesOf(frames);
+    }
+
+    private static int bytesOf(List<Frame> frames) {
+        long sum = 0;
+        for (Frame frame : frames) {
+            sum += frame.payload().length() + OVERHEAD_BYTES;
+        }
+        return (int) Math.min(sum, Integer.MAX_VALUE);
+    }
+
+    /** Encrypts what is not; before a call carries it, as it would else be stored in the clear. */
+    void seal(PayloadCipher cipher) {
+        List<Frame> sealed = frames.stream().map(cipher::seal).toList();
+        frames = sealed;
+        bytes = bytesOf(sealed);
     }
 
     @Override

@@ -8,6 +8,7 @@ import io.queenmq.queue.LaneName;
 import io.queenmq.queue.LaneRequest;
 import io.queenmq.queue.Queue;
 import io.queenmq.queue.QueueCatalog;
+import io.queenmq.queue.QueueOptions;
 import io.queenmq.runtime.Clock;
 import java.util.ArrayList;
 import java.util.List;
@@ -108,7 +109,7 @@ final class LaneResolver {
         if (queue == null || number == 0) {
             return false;
         }
-        batch.resolve(epoch, number, queue.options().dedupWindowSeconds());
+        combiner.resolve(batch, epoch, number, queue.options());
         return true;
     }
 
@@ -166,11 +167,11 @@ final class LaneResolver {
     private boolean resolve(int epoch, LaneBatch batch, LaneRequest request) {
         try {
             Lane lane = request.lane().join();
-            int window = combiner.windowSeconds(batch.key());
+            QueueOptions options = combiner.options(batch.key());
             if (lane.created()) {
-                memory.created(lane.number(), window);
+                memory.created(lane.number(), options.dedupWindowSeconds());
             }
-            batch.resolve(epoch, lane.number(), window);
+            combiner.resolve(batch, epoch, lane.number(), options);
             return true;
         } catch (CompletionException e) {
             batch.refuse(

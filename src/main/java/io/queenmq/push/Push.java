@@ -1,5 +1,6 @@
 package io.queenmq.push;
 
+import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.db.Database;
 import io.queenmq.dedup.KeyMemory;
 import io.queenmq.metrics.Metrics;
@@ -29,6 +30,7 @@ public final class Push {
 
     /**
      * @param writes told of every lane that was written, after the commit
+     * @param cipher seals what goes to encrypted queues
      * @param serverChanged run when the database is another server, or the same after a fail-over
      *     or a restore: no number that was read before may be used; must not call the database
      */
@@ -38,6 +40,7 @@ public final class Push {
             QueueCatalog catalog,
             KeyMemory memory,
             LaneWrites writes,
+            PayloadCipher cipher,
             Runnable serverChanged,
             UuidMint mint,
             Metrics metrics,
@@ -48,7 +51,7 @@ public final class Push {
         this.servers = new ServerWatch(memory, serverChanged);
         this.combiner =
                 new PushCombiner(
-                        config, database, catalog, memory, writes, servers, metrics, clock);
+                        config, database, catalog, memory, writes, cipher, servers, metrics, clock);
         this.resolver = new LaneResolver(catalog, memory, combiner, clock);
         this.mint = mint;
         this.clock = clock;

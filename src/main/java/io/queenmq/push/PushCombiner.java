@@ -1,5 +1,6 @@
 package io.queenmq.push;
 
+import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.combine.Bundle;
 import io.queenmq.combine.Combiner;
 import io.queenmq.combine.Flush;
@@ -14,6 +15,7 @@ import io.queenmq.queue.LaneName;
 import io.queenmq.queue.LaneRequest;
 import io.queenmq.queue.Queue;
 import io.queenmq.queue.QueueCatalog;
+import io.queenmq.queue.QueueOptions;
 import io.queenmq.ready.LaneWrites;
 import io.queenmq.runtime.Clock;
 import java.time.Duration;
@@ -44,6 +46,7 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
     private final Settlement settlement;
     private final QueueCatalog catalog;
     private final LaneWrites writes;
+    private final PayloadCipher cipher;
     private final PushMeters meters;
     private final Clock clock;
     private final Combiner<LaneName, LaneBatch> combiner;
@@ -61,6 +64,7 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
             QueueCatalog catalog,
             KeyMemory memory,
             LaneWrites writes,
+            PayloadCipher cipher,
             ServerWatch servers,
             Metrics metrics,
             Clock clock) {
@@ -70,6 +74,7 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
         this.search = new KeySearch(procedures, memory);
         this.catalog = catalog;
         this.writes = writes;
+        this.cipher = cipher;
         this.meters = new PushMeters(metrics);
         this.clock = clock;
         this.settlement = new Settlement(config, database, procedures, this::answer, meters, clock);
@@ -303,7 +308,7 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
             // What was read holds for one window only, so it should be the one in force.
             LaneName name = attempt.lane();
             catalog.queue(name.tenant(), name.queue()).map(Queue::id).ifPresent(catalog::forget);
-            attempt.renewWindow(windowSeconds(name));
+            attempt.renewWindow(options(name).dedupWindowSeconds());
             search.search(attempt, stop);
         } finally {
             searches.release();
@@ -328,11 +333,13 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
         LaneName name = attempt.lane();
         catalog.laneGone(name, attempt.number());
         Lane lane = madeAgain(name);
-        int window = windowSeconds(name);
+        QueueOptions options = options(name);
         if (lane.created()) {
-            memory.created(lane.number(), window);
+            memory.created(lane.number(), options.dedupWindowSeconds());
         }
-        works.forEach(work -> work.resolve(epoch, lane.number(), window));
+        for (LaneBatch work : works) {
+            resolve(work, epoch, lane.number(), options);
+        }
     }
 
     private Lane madeAgain(LaneName name) throws InterruptedException {
@@ -370,11 +377,22 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
         return clock.nanos() - deadlineNanos >= 0;
     }
 
-    int windowSeconds(LaneName name) {
+    /**
+     * Gives a batch the number of its lane, and what its queue wants of it.
+     *
+     * @throws QueenException the queue is encrypted and there is no key
+     */
+    void resolve(LaneBatch batch, int epoch, long number, QueueOptions options) {
+        if (options.encryptionEnabled()) {
+            batch.seal(cipher);
+        }
+        batch.resolve(epoch, number, options.dedupWindowSeconds());
+    }
+
+    QueueOptions options(LaneName name) {
         return catalog.queue(name.tenant(), name.queue())
                 .map(Queue::options)
-                .orElseThrow(() -> new QueenException(Failure.BUSY, "the queue is being deleted"))
-                .dedupWindowSeconds();
+                .orElseThrow(() -> new QueenException(Failure.BUSY, "the queue is being deleted"));
     }
 
     private static boolean nobodyWaits(Attempt attempt) {

@@ -51,11 +51,16 @@ public final class Queues {
     private final QueueProcedures procedures;
     private final QueueCatalog catalog;
     private final Mode defaultMode;
+    private final boolean encrypts;
 
-    public Queues(QueueConfig config, Database database, QueueCatalog catalog) {
+    /**
+     * @param encrypts whether this broker has a key for queues that are to be encrypted
+     */
+    public Queues(QueueConfig config, Database database, QueueCatalog catalog, boolean encrypts) {
         this.procedures = new QueueProcedures(database);
         this.catalog = catalog;
         this.defaultMode = config.defaultMode();
+        this.encrypts = encrypts;
     }
 
     /**
@@ -85,7 +90,7 @@ public final class Queues {
     }
 
     /** The values to store, by column, as the JSON object that the procedure takes. */
-    private static String columns(Map<String, Option> options) {
+    private String columns(Map<String, Option> options) {
         StringWriter text = new StringWriter();
         try (JsonGenerator json = JSON.createGenerator(text)) {
             json.writeStartObject();
@@ -93,7 +98,9 @@ public final class Queues {
                 Option given = options.get(option.wireName());
                 if (given != null) {
                     Object value = option.parse(given);
-                    if (option == QueueOption.ENCRYPTION_ENABLED && Boolean.TRUE.equals(value)) {
+                    if (!encrypts
+                            && option == QueueOption.ENCRYPTION_ENABLED
+                            && Boolean.TRUE.equals(value)) {
                         throw new QueenException(
                                 Failure.BAD_REQUEST,
                                 "encryptionEnabled must be false, got true: this broker has no"

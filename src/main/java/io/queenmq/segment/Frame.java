@@ -81,6 +81,19 @@ public record Frame(
         return new Frame(MessageKey.of(id), null, true, null, traceId, utf8(producer), 0, payload);
     }
 
+    /** The same message with its payload in an encryption envelope. */
+    public Frame sealed(Slice envelope) {
+        return new Frame(
+                key,
+                transactionId,
+                minted,
+                promisedId,
+                traceId,
+                producer,
+                content | ENCRYPTED,
+                envelope);
+    }
+
     /** First byte of the message. */
     int flags() {
         return (transactionId == null ? 0 : TRANSACTION_ID)

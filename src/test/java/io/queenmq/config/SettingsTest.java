@@ -48,6 +48,23 @@ class SettingsTest {
     }
 
     @Test
+    void aMalformedKeyIsRefusedWithoutBeingRepeated() {
+        assertEquals(
+                Optional.of("AB".repeat(32)),
+                Settings.of(Map.of("QUEEN_ENCRYPTION_KEY", " " + "AB".repeat(32)))
+                        .find(Variables.ENCRYPTION_KEY));
+        for (String bad : List.of("ab".repeat(31), "ab".repeat(33), "xy".repeat(32))) {
+            Settings settings = Settings.of(Map.of("QUEEN_ENCRYPTION_KEY", bad));
+            assertEquals(
+                    "QUEEN_ENCRYPTION_KEY must be 64 hexadecimal digits, 32 bytes, got a value of "
+                            + bad.length()
+                            + " characters",
+                    assertThrows(BadSetting.class, () -> settings.find(Variables.ENCRYPTION_KEY))
+                            .getMessage());
+        }
+    }
+
+    @Test
     void namesVariablesThatLookLikeOursAndAreNot() {
         assertEquals(
                 List.of("QUEEN_TYPO"),

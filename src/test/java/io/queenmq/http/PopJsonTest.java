@@ -3,6 +3,9 @@ package io.queenmq.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.cipher.CipherConfig;
+import io.queenmq.cipher.PayloadCipher;
+import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Ids;
 import io.queenmq.model.Slice;
 import io.queenmq.pop.PopResult;
@@ -18,6 +21,8 @@ import org.junit.jupiter.api.Test;
 
 class PopJsonTest {
     private static final Instant AT = Instant.parse("2026-07-30T11:02:44.512873Z");
+    private static final PayloadCipher CIPHER =
+            new PayloadCipher(CipherConfig.of("0f".repeat(32)), new Metrics());
     private static final UUID LEASE = UUID.fromString("01990000-0000-7000-8000-00000000000a");
     private static final UUID TRACE = UUID.fromString("11111111-2222-4333-8444-555555555555");
     private static final UUID MINTED = UUID.fromString("01990000-0000-7abc-8000-0000000000ff");
@@ -28,7 +33,8 @@ class PopJsonTest {
     }
 
     private static String write(PopResult result, @Nullable String queue) {
-        return PopJson.write(result, queue, "billing", PopJson.size(result, "billing")).toString();
+        long size = PopJson.size(result, "billing");
+        return PopJson.write(result, queue, "billing", CIPHER, size).toString();
     }
 
     @Test

@@ -1,5 +1,7 @@
 package io.queenmq.push;
 
+import io.queenmq.cipher.CipherConfig;
+import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.db.Database;
 import io.queenmq.db.DatabaseConfig;
 import io.queenmq.dedup.DedupConfig;
@@ -60,7 +62,7 @@ final class TestEngine implements AutoCloseable {
                         Clock.SYSTEM);
         catalog = new QueueCatalog(QueueConfig.defaults(), database, Clock.SYSTEM);
         memory = new KeyMemory(dedup, clock);
-        queues = new Queues(QueueConfig.defaults(), database, catalog);
+        queues = new Queues(QueueConfig.defaults(), database, catalog, false);
         push =
                 new Push(
                         config,
@@ -68,6 +70,7 @@ final class TestEngine implements AutoCloseable {
                         catalog,
                         memory,
                         writes == null ? written::addAll : writes,
+                        new PayloadCipher(CipherConfig.NONE, metrics),
                         catalog::serverChanged,
                         new UuidMint(System::currentTimeMillis),
                         metrics,

@@ -57,7 +57,7 @@ class ConfigureTest {
                         Clock.SYSTEM);
         catalog = new QueueCatalog(QueueConfig.defaults(), database, Clock.SYSTEM);
         catalog.start();
-        queues = new Queues(QueueConfig.defaults(), database, catalog);
+        queues = new Queues(QueueConfig.defaults(), database, catalog, false);
     }
 
     @AfterAll
@@ -135,7 +135,8 @@ class ConfigureTest {
                                 defaults.laneCacheBytes(),
                                 defaults.provisionRoomMax()),
                         database,
-                        catalog);
+                        catalog,
+                        false);
         configure("absent", "leaseTime", number("120"));
         assertEquals(
                 120, merging.configure(TENANT, "absent", null, Map.of()).options().leaseSeconds());

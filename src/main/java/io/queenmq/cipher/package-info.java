@@ -1,0 +1,4 @@
+@NullMarked
+package io.queenmq.cipher;
+
+import org.jspecify.annotations.NullMarked;
