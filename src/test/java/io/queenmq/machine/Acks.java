@@ -49,7 +49,7 @@ final class Acks {
         return lines;
     }
 
-    private String ackBatch(Delivered delivered, Taken taken, long end) {
+    String ackBatch(Delivered delivered, Taken taken, long end) {
         Cursor cursor = taken.lane.cursors.get(taken.group);
         if (cursor == null) {
             return "lost";
@@ -112,9 +112,13 @@ final class Acks {
             return all(items, "not_owned");
         }
         Group group = lane.queue.groups.get(unit.group());
-        Cursor cursor = group == null || lane.queue.deleted ? null : lane.cursor(group);
+        Cursor cursor = group == null || lane.queue.deleted ? null : lane.cursors.get(group);
         if (group == null || cursor == null) {
             return all(items, "consumer_not_found");
+        }
+        if (cursor.generation != group.generation) {
+            // A seek or the end of the group has ended every lease.
+            return all(items, unit.lease() == null ? "consumer_not_found" : "invalid_lease");
         }
         if (State.isSameLease(cursor.prevLease, unit.lease())) {
             return items.stream().map(item -> repeated(lane, unit.group(), cursor, item)).toList();

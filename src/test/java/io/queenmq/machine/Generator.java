@@ -10,7 +10,9 @@ import io.queenmq.machine.Op.Option;
 import io.queenmq.machine.Op.Rule;
 import io.queenmq.machine.Op.Start;
 import io.queenmq.machine.Op.Status;
+import io.queenmq.machine.Op.Target;
 import io.queenmq.machine.Op.Unit;
+import io.queenmq.machine.State.DeadLetter;
 import io.queenmq.machine.State.Lane;
 import io.queenmq.machine.State.Queue;
 import io.queenmq.machine.State.Taken;
@@ -36,21 +38,30 @@ final class Generator {
 
     private final Random random;
     private final State state;
+    private final boolean overHttp;
     private int next;
 
-    Generator(long seed, State state) {
+    Generator(long seed, State state, boolean overHttp) {
+        this.overHttp = overHttp;
         this.random = new Random(seed);
         this.state = state;
     }
 
+    /** Over HTTP some things cannot be said, or not by themselves. */
     Op next() {
         int id = next++;
+        if (!overHttp && random.nextInt(6) == 0) {
+            return transact(id);
+        }
         int dice = random.nextInt(1_000);
+        if (overHttp && isUnsayable(dice)) {
+            return queuePop(id);
+        }
         if (dice < 220) {
             return push(id);
         }
         if (dice < 470) {
-            return pop(id);
+            return overHttp ? pinnedPop(id) : pop(id);
         }
         if (dice < 690) {
             return ack(id);
@@ -82,6 +93,14 @@ final class Generator {
             return new Op.Expire(id, queue(), partition(), 1 + random.nextInt(3));
         }
         return new Op.DeleteQueue(id, queue());
+    }
+
+    /** Settling, registering, releasing and retention are nothing a client asks for. */
+    private static boolean isUnsayable(int dice) {
+        return (dice >= 690 && dice < 770)
+                || (dice >= 800 && dice < 850)
+                || (dice >= 890 && dice < 915)
+                || (dice >= 965 && dice < 993);
     }
 
     private <T> T one(List<T> list) {
@@ -122,8 +141,21 @@ final class Generator {
         if (all.isEmpty()) {
             return new Delivered(0, 0, 0);
         }
+        List<Delivered> held = all.stream().filter(this::isHeld).toList();
+        if (!held.isEmpty() && random.nextInt(5) != 0) {
+            return one(held);
+        }
         int from = random.nextInt(8) == 0 ? 0 : Math.max(0, all.size() - RECENT);
         return all.get(from + random.nextInt(all.size() - from));
+    }
+
+    private boolean isHeld(Delivered delivered) {
+        Taken taken = state.deliveries.get(delivered);
+        State.Cursor cursor = taken == null ? null : taken.lane.cursor(taken.group);
+        return taken != null
+                && cursor != null
+                && !taken.lane.queue.deleted
+                && delivered.equals(cursor.lease);
     }
 
     private Op.Push push(int id) {
@@ -218,6 +250,39 @@ final class Generator {
         return new Op.Pop(id, claim, start(), jobs);
     }
 
+    private Op.QueuePop queuePop(int id) {
+        Job job = job();
+        boolean auto = random.nextInt(4) == 0;
+        return new Op.QueuePop(
+                id,
+                auto ? Claim.FIRST_AUTO : Claim.FIRST,
+                firstContact(),
+                !auto && !job.group().equals(State.QUEUE_MODE) && random.nextInt(4) == 0,
+                job);
+    }
+
+    private Start firstContact() {
+        Start start = start();
+        return start == null ? new Start(Rule.ALL, 0) : start;
+    }
+
+    private Op.Pop pinnedPop(int id) {
+        Job job = job();
+        return new Op.Pop(
+                id,
+                random.nextInt(4) == 0 ? Claim.FIRST_AUTO : Claim.FIRST,
+                firstContact(),
+                List.of(
+                        new Job(
+                                job.queue(),
+                                job.group(),
+                                job.budget(),
+                                1,
+                                job.leaseUnits(),
+                                false,
+                                List.of(partition()))));
+    }
+
     private Job job() {
         boolean several = random.nextBoolean();
         String queue = queue();
@@ -254,7 +319,7 @@ final class Generator {
     private Op.Ack ack(int id) {
         List<Unit> units = new ArrayList<>();
         List<Item> items = new ArrayList<>();
-        int count = random.nextInt(4) == 0 ? 2 : 1;
+        int count = !overHttp && random.nextInt(4) == 0 ? 2 : 1;
         for (int u = 0; u < count; u++) {
             Delivered delivered = delivered();
             Taken taken = state.deliveries.get(delivered);
@@ -312,6 +377,102 @@ final class Generator {
                     default -> "because " + random.nextInt(100);
                 };
         return new Item(unit, id, status, error);
+    }
+
+    Op move(int id) {
+        Target[] targets = Target.values();
+        return switch (random.nextInt(14)) {
+            case 0 ->
+                    new Op.SeekQueue(
+                            id, queue(), group(), targets[random.nextInt(3)], random.nextInt(4));
+            case 1, 2, 3 ->
+                    new Op.SeekLane(
+                            id,
+                            queue(),
+                            partition(),
+                            group(),
+                            targets[random.nextInt(4)],
+                            random.nextInt(4),
+                            random.nextInt(40));
+            case 4 -> new Op.Subscribe(id, group(), random.nextInt(4));
+            case 5 ->
+                    new Op.DeleteGroup(
+                            id,
+                            random.nextInt(4) == 0 ? null : queue(),
+                            group(),
+                            random.nextInt(3) != 0);
+            case 6 -> deleteDeadLetter(id);
+            case 7, 8 -> replay(id);
+            default -> transact(id);
+        };
+    }
+
+    private @Nullable DeadLetter deadLetter() {
+        List<DeadLetter> letters =
+                state.deadLetters.stream().filter(l -> !l.lane().queue.deleted).toList();
+        return letters.isEmpty() ? null : one(letters);
+    }
+
+    private Op deleteDeadLetter(int id) {
+        DeadLetter letter = deadLetter();
+        return letter == null
+                ? new Op.DeleteDeadLetter(id, queue(), partition(), transactionId())
+                : new Op.DeleteDeadLetter(
+                        id, letter.lane().queue.name, letter.lane().name, letter.id());
+    }
+
+    private Op replay(int id) {
+        DeadLetter letter = deadLetter();
+        if (letter == null) {
+            return new Op.Replay(id, queue(), partition(), group(), 0, queue(), partition());
+        }
+        boolean elsewhere = random.nextInt(4) == 0;
+        return new Op.Replay(
+                id,
+                letter.lane().queue.name,
+                letter.lane().name,
+                letter.group(),
+                letter.offset(),
+                elsewhere ? queue() : letter.lane().queue.name,
+                elsewhere ? partition() : letter.lane().name);
+    }
+
+    private Op.Transact transact(int id) {
+        List<Batch> batches = new ArrayList<>();
+        if (random.nextInt(4) != 0) {
+            String queue = queue();
+            for (String partition : partitions(2)) {
+                batches.add(batch(queue, partition));
+            }
+        }
+        List<Unit> units = new ArrayList<>();
+        List<Item> items = new ArrayList<>();
+        Set<Delivered> supplied = new LinkedHashSet<>();
+        Set<String> cursors = new LinkedHashSet<>();
+        int count = random.nextInt(3);
+        for (int i = 0; i < count; i++) {
+            Delivered delivered = delivered();
+            Taken taken = state.deliveries.get(delivered);
+            if (taken == null
+                    || !cursors.add(
+                            taken.lane.queue.name + "/" + taken.lane.name + taken.group.name)) {
+                continue;
+            }
+            boolean names = random.nextInt(3) == 0;
+            items.addAll(items(units.size(), taken));
+            units.add(
+                    new Unit(
+                            new LaneRef("", "", delivered),
+                            taken.group.name,
+                            names ? delivered : null));
+            if (names || random.nextInt(4) != 0) {
+                supplied.add(delivered);
+            }
+        }
+        if (random.nextInt(8) == 0) {
+            supplied.add(delivered());
+        }
+        return new Op.Transact(id, batches, units, items, List.copyOf(supplied));
     }
 
     private Op.Configure configure(int id) {

@@ -10,6 +10,7 @@ import io.queenmq.machine.Op.Option;
 import io.queenmq.machine.Op.Rule;
 import io.queenmq.machine.Op.Start;
 import io.queenmq.machine.Op.Status;
+import io.queenmq.machine.Op.Target;
 import io.queenmq.machine.Op.Unit;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -23,9 +24,11 @@ import java.util.function.IntFunction;
  *
  * @param skips what it tries to lock, to answer busy where that is held
  * @param waits what it waits for
+ * @param letsGo whether it has given up its locks by the time it answers, for it was refused
  * @param op the operation, given its number
  */
-record Interleaving(String name, Set<String> skips, Set<String> waits, IntFunction<Op> op) {
+record Interleaving(
+        String name, Set<String> skips, Set<String> waits, boolean letsGo, IntFunction<Op> op) {
     enum Meeting {
         FREE,
         BUSY,
@@ -47,6 +50,8 @@ record Interleaving(String name, Set<String> skips, Set<String> waits, IntFuncti
     private static final String NEW_LANE = "name of lane n";
     private static final String NEW_GROUP = "name of group n";
     private static final String GROUP_T = "group t";
+    private static final String GROUP = "group g";
+    private static final String DEAD_LETTER = "dead letter";
     private static final String QUEUE = "queue";
 
     /** What one that holds its locks does to another that comes. */
@@ -58,7 +63,8 @@ record Interleaving(String name, Set<String> skips, Set<String> waits, IntFuncti
     }
 
     private boolean holds(Set<String> wanted) {
-        return wanted.stream().anyMatch(lock -> skips.contains(lock) || waits.contains(lock));
+        return !letsGo
+                && wanted.stream().anyMatch(lock -> skips.contains(lock) || waits.contains(lock));
     }
 
     /** What all of them find. */
@@ -80,7 +86,13 @@ record Interleaving(String name, Set<String> skips, Set<String> waits, IntFuncti
                 new Op.Register(-4, "q", "h", new Start(Rule.ALL, 0), false, false),
                 new Op.Register(-5, "q", "t", null, false, false),
                 pop(1, Claim.FIRST, "g", A, 3),
-                pop(2, Claim.FIRST_AUTO, "g", B, 1));
+                pop(2, Claim.FIRST_AUTO, "g", B, 1),
+                pop(3, Claim.LEASED, "g", B, 1),
+                new Op.Ack(
+                        4,
+                        true,
+                        List.of(new Unit(new LaneRef("q", B, null), "g", new Delivered(3, 0, 0))),
+                        List.of(new Item(0, "m1", Status.DLQ, "because"))));
     }
 
     static List<Interleaving> all() {
@@ -104,6 +116,7 @@ record Interleaving(String name, Set<String> skips, Set<String> waits, IntFuncti
                         "pop of a leased lane",
                         Set.of(),
                         Set.of(),
+                        false,
                         id -> pop(id, Claim.LEASED, "g", A, 2)));
         all.add(
                 skipping(
@@ -125,15 +138,68 @@ record Interleaving(String name, Set<String> skips, Set<String> waits, IntFuncti
                         QUEUE,
                         id -> new Op.Configure(id, "q", List.of(new Option("retry_limit", "2")))));
         all.add(waiting("queue delete", QUEUE, id -> new Op.DeleteQueue(id, "q")));
+        all.add(
+                new Interleaving(
+                        "transaction",
+                        Set.of(),
+                        Set.of(LANE_A, CURSOR_A),
+                        false,
+                        id -> transact(id, "new")));
+        all.add(
+                new Interleaving(
+                        "transaction refused",
+                        Set.of(),
+                        Set.of(LANE_A),
+                        true,
+                        id -> transact(id, "m1")));
         return all;
     }
 
+    static List<Interleaving> moves() {
+        List<Interleaving> all = new ArrayList<>();
+        all.add(waiting("seek of a lane", CURSOR_A, id -> seek(id, "g", Target.END)));
+        all.add(waiting("seek of a new cursor", CURSOR_H, id -> seek(id, "h", Target.BEGINNING)));
+        all.add(
+                waiting(
+                        "seek of a queue",
+                        GROUP,
+                        id -> new Op.SeekQueue(id, "q", "g", Target.BEGINNING, 0)));
+        all.add(waiting("group delete", GROUP, id -> new Op.DeleteGroup(id, "q", "g", true)));
+        all.add(
+                new Interleaving(
+                        "replay",
+                        Set.of(),
+                        Set.of(LANE_A, DEAD_LETTER),
+                        false,
+                        id -> new Op.Replay(id, "q", B, "g", 1, "q", A)));
+        all.add(
+                waiting(
+                        "dead letter delete",
+                        DEAD_LETTER,
+                        id -> new Op.DeleteDeadLetter(id, "q", B, "m1")));
+        return all;
+    }
+
+    /** A message for the first lane, and the ack of what is leased there. */
+    private static Op transact(int id, String message) {
+        return new Op.Transact(
+                id,
+                List.of(batch(A, 100L + id, message)),
+                List.of(new Unit(new LaneRef("q", A, null), "g", LEASED)),
+                List.of(new Item(0, "m2", Status.COMPLETED, null)),
+                List.of(LEASED));
+    }
+
+    private static Op seek(int id, String group, Target target) {
+        return new Op.SeekLane(id, "q", A, group, target, 0, 0);
+    }
+
     private static Interleaving skipping(String name, String lock, IntFunction<Op> op) {
-        return new Interleaving(name, Set.of(lock), Set.of(), op);
+        return new Interleaving(name, Set.of(lock), Set.of(), false, op);
     }
 
     private static Interleaving waiting(String name, String lock, IntFunction<Op> op) {
-        return new Interleaving(name, Set.of(), Set.of(lock), op);
+        return new Interleaving(name, Set.of(), Set.of(lock), false, op);
     }
 
     private static Batch batch(String lane, long flush, String... ids) {

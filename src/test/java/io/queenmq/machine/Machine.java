@@ -8,6 +8,11 @@ interface Machine extends AutoCloseable {
     /** What the operation answered, in the words of the model. */
     List<String> apply(Op op) throws SQLException;
 
+    /** The operation just done, with what the broker chose where the choice was its own. */
+    default Op chosen(Op op) {
+        return op;
+    }
+
     /** Cursors, leases, groups and dead letters as {@link State#lines} has them. */
     List<String> lines() throws SQLException;
 

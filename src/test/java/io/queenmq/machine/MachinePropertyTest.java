@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 class MachinePropertyTest {
     private static final int STEPS = Integer.getInteger("queen.machine.steps", 1_000);
-    private static final long SHRINK_SECONDS = 120;
+    private static final long SHRINK_SECONDS = Long.getLong("queen.machine.shrinkSeconds", 120);
 
     private static TestDatabase database;
 
@@ -60,7 +60,7 @@ class MachinePropertyTest {
 
     private static void search(long seed) throws SQLException {
         System.out.println("machine: procedures, seed " + seed + ", " + STEPS + " operations");
-        Run run = new Run(() -> new SqlMachine(database.connect()), new Run.Pace(5, 100));
+        Run run = new Run(() -> new SqlMachine(database.connect()), new Run.Pace(5, 100, false));
         Run.Failure failure = run.random(seed, STEPS);
         if (failure != null) {
             Run.Failure shortest =

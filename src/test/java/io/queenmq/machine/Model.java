@@ -10,6 +10,8 @@ final class Model {
     private final Pushes pushes = new Pushes(state);
     private final Pops pops = new Pops(state);
     private final Acks acks = new Acks(state);
+    private final Moves moves = new Moves(state, pushes);
+    private final Bundles bundles = new Bundles(state, pushes, acks);
 
     /** The operation as it can be asked for now. */
     Op resolve(Op op) {
@@ -21,6 +23,13 @@ final class Model {
                             push.batches().stream().map(pushes::truthful).toList());
             case Op.Settle settle ->
                     new Op.Settle(settle.id(), pushes.truthful(settle.batch()), settle.above());
+            case Op.Transact bundle ->
+                    new Op.Transact(
+                            bundle.id(),
+                            bundle.batches().stream().map(pushes::truthful).toList(),
+                            bundle.units(),
+                            bundle.items(),
+                            bundle.supplied());
             default -> op;
         };
     }
@@ -36,9 +45,17 @@ final class Model {
             case Op.Push push -> pushes.push(push);
             case Op.Settle settle -> pushes.settle(settle);
             case Op.Pop pop -> pops.pop(pop, observed);
+            case Op.QueuePop pop -> pops.queuePop(pop, observed);
             case Op.Register register -> pops.register(register);
             case Op.AckBatches batches -> acks.ackBatches(batches);
             case Op.Ack ack -> acks.ack(ack);
+            case Op.SeekQueue seek -> moves.seekQueue(seek);
+            case Op.SeekLane seek -> moves.seekLane(seek);
+            case Op.Subscribe subscribe -> moves.subscribe(subscribe);
+            case Op.DeleteGroup delete -> moves.deleteGroup(delete);
+            case Op.DeleteDeadLetter delete -> moves.deleteDeadLetter(delete);
+            case Op.Replay replay -> moves.replay(replay);
+            case Op.Transact bundle -> bundles.transact(bundle);
             case Op.Extend extend -> pops.extend(extend);
             case Op.Release release -> pops.release(release);
             case Op.Configure configure -> configure(configure);

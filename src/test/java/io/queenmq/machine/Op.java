@@ -80,6 +80,12 @@ sealed interface Op {
 
     record Pop(int id, Claim claim, @Nullable Start start, List<Job> jobs) implements Op {}
 
+    /**
+     * A pop of a queue: first contact for all its lanes, then any of them, in the order of {@code
+     * job.partitions} or, where the broker chooses, in the order it chose.
+     */
+    record QueuePop(int id, Claim claim, Start start, boolean conflates, Job job) implements Op {}
+
     /** First contact: where the group begins and whether it conflates is stored once. */
     record Register(
             int id,
@@ -88,6 +94,60 @@ sealed interface Op {
             @Nullable Start start,
             boolean create,
             boolean conflates)
+            implements Op {}
+
+    enum Target {
+        BEGINNING,
+        END,
+        INSTANT,
+        OFFSET
+    }
+
+    record SeekQueue(int id, String queue, String group, Target target, int age) implements Op {}
+
+    record SeekLane(
+            int id,
+            String queue,
+            String partition,
+            String group,
+            Target target,
+            int age,
+            long offset)
+            implements Op {}
+
+    /** Where a group begins in lanes it has not touched, in all queues that know it. */
+    record Subscribe(int id, String group, int age) implements Op {}
+
+    /** Queue null = all. */
+    record DeleteGroup(int id, @Nullable String queue, String group, boolean forgets)
+            implements Op {}
+
+    record DeleteDeadLetter(int id, String queue, String partition, String transactionId)
+            implements Op {}
+
+    /** A dead letter goes back into a lane. */
+    record Replay(
+            int id,
+            String queue,
+            String partition,
+            String group,
+            long offset,
+            String toQueue,
+            String toPartition)
+            implements Op {
+        /** What the copy is called here; its real id carries the number of the dead letter. */
+        String copyId() {
+            return "dlq-" + id;
+        }
+    }
+
+    /** Pushes and acks, and every lease that is named. */
+    record Transact(
+            int id,
+            List<Batch> batches,
+            List<Unit> units,
+            List<Item> items,
+            List<Delivered> supplied)
             implements Op {}
 
     /** Whole batches by their leases; the end is what the client believes it got. */

@@ -52,13 +52,23 @@ final class Pops {
         for (int i = 0; i < pop.jobs().size(); i++) {
             Job job = pop.jobs().get(i);
             Queue queue = state.queues.get(job.queue());
-            if (queue == null) {
-                lines.add("no queue");
+            if (queue == null
+                    || queue.lanes.keySet().stream().noneMatch(job.partitions()::contains)) {
+                // Nothing is known of the group yet, and nothing need be.
+                job.partitions().forEach(name -> lines.add(head(job, name) + "no lane"));
             } else {
                 claim(pop, i, job, queue, lines, observed);
             }
         }
         return lines;
+    }
+
+    List<String> queuePop(Op.QueuePop pop, List<String> observed) {
+        Job job = pop.job();
+        register(
+                new Op.Register(
+                        pop.id(), job.queue(), job.group(), pop.start(), true, pop.conflates()));
+        return pop(new Op.Pop(pop.id(), pop.claim(), pop.start(), List.of(job)), observed);
     }
 
     List<String> release(Op.Release release) {
@@ -100,7 +110,10 @@ final class Pops {
     }
 
     static Group group(Queue queue, String name) {
-        return queue.groups.computeIfAbsent(name, Group::new);
+        Group group = queue.groups.computeIfAbsent(name, Group::new);
+        // Pops without a group ignore every subscription: all that is kept is theirs.
+        group.registered |= name.equals(State.QUEUE_MODE);
+        return group;
     }
 
     private @Nullable Moment instant(Start start) {
@@ -156,7 +169,7 @@ final class Pops {
                     verdict = describe(pop, lane, group, taken);
                 }
             }
-            lines.add("%s/%s %s: %s".formatted(queue.name, partition, group.name, verdict));
+            lines.add(head(job, partition) + verdict);
         }
     }
 
@@ -256,12 +269,19 @@ final class Pops {
         return taken;
     }
 
+    static String head(Job job, String partition) {
+        return "%s/%s %s: ".formatted(job.queue(), partition, job.group());
+    }
+
     private static String describe(Op.Pop pop, Lane lane, Group group, Taken taken) {
-        if (!pop.claim().leases()) {
-            return "served %d..%d".formatted(taken.from, taken.end);
-        }
+        List<String> ids =
+                lane.messages.subList((int) taken.from, (int) taken.end + 1).stream()
+                        .map(Message::id)
+                        .toList();
         Cursor cursor = lane.cursors.get(group);
-        return "leased %d..%d attempt %d"
-                .formatted(taken.from, taken.end, cursor == null ? 0 : cursor.attempts);
+        return pop.claim().leases() && cursor != null
+                ? "leased %d..%d attempt %d = %s"
+                        .formatted(taken.from, taken.end, cursor.attempts, ids)
+                : "served %d..%d = %s".formatted(taken.from, taken.end, ids);
     }
 }

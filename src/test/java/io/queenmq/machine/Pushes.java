@@ -72,13 +72,14 @@ final class Pushes {
                 : new Batch(batch.queue(), batch.partition(), batch.flush(), batch.ids(), 1, 0);
     }
 
-    private Lane lane(Batch batch) {
+    /** The lane by name, made where missing. */
+    Lane lane(Batch batch) {
         Queue queue = state.queueMadeByPush(batch.queue());
         return queue.lanes.computeIfAbsent(batch.partition(), name -> new Lane(queue, name));
     }
 
     /** What is left of the batch to be pushed again, if duplicates were named and others not. */
-    private @Nullable Batch append(Lane lane, Batch batch, List<String> lines) {
+    @Nullable Batch append(Lane lane, Batch batch, List<String> lines) {
         List<String> originals = new ArrayList<>();
         List<String> fresh = new ArrayList<>();
         for (int i = 0; i < batch.ids().size(); i++) {
@@ -108,7 +109,7 @@ final class Pushes {
         return "queued %s/%s at %d".formatted(batch.queue(), batch.partition(), base);
     }
 
-    private @Nullable Message original(Lane lane, String id) {
+    @Nullable Message original(Lane lane, String id) {
         for (Message message : lane.messages) {
             if (message.id().equals(id)
                     && lane.queue.dedupSeconds > 0

@@ -3,6 +3,7 @@ package io.queenmq.machine;
 import static io.queenmq.machine.SqlState.number;
 import static io.queenmq.machine.SqlState.text;
 
+import io.queenmq.machine.Op.Batch;
 import io.queenmq.machine.Op.Delivered;
 import io.queenmq.machine.Op.Item;
 import io.queenmq.machine.Op.Job;
@@ -15,15 +16,14 @@ import io.queenmq.testkit.LogFixture.Candidate;
 import io.queenmq.testkit.LogFixture.Claim;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.Timestamp;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -38,34 +38,42 @@ final class SqlMachine implements Machine {
     private final Connection connection;
     private final LogFixture log;
     private final UUID tenant;
-    private final Map<Delivered, Held> deliveries = new LinkedHashMap<>();
-    private final Map<UUID, String> leaseNames = new HashMap<>();
+    private final Map<Delivered, Held> deliveries;
+    private final Map<UUID, String> leaseNames;
+    private final Map<String, String> names;
     private final SqlPushes pushes;
     private final SqlState state;
+    private final SqlMoves moves;
 
     SqlMachine(Connection connection) {
-        this(connection, UUID.randomUUID());
+        this(
+                connection,
+                UUID.randomUUID(),
+                new ConcurrentHashMap<>(),
+                new ConcurrentHashMap<>(),
+                new ConcurrentHashMap<>());
     }
 
     /** Another connection for the same tenant, that knows of the same deliveries. */
     SqlMachine(Connection connection, SqlMachine other) {
-        this(connection, other.tenant);
-        deliveries.putAll(other.deliveries);
-        leaseNames.putAll(other.leaseNames);
+        this(connection, other.tenant, other.deliveries, other.leaseNames, other.names);
     }
 
-    /** Tells another connection what this one was given. */
-    void deliveriesInto(SqlMachine other) {
-        other.deliveries.putAll(deliveries);
-        other.leaseNames.putAll(leaseNames);
-    }
-
-    private SqlMachine(Connection connection, UUID tenant) {
+    private SqlMachine(
+            Connection connection,
+            UUID tenant,
+            Map<Delivered, Held> deliveries,
+            Map<UUID, String> leaseNames,
+            Map<String, String> names) {
+        this.names = names;
         this.tenant = tenant;
+        this.deliveries = deliveries;
+        this.leaseNames = leaseNames;
         this.connection = connection;
         this.log = new LogFixture(connection);
         this.pushes = new SqlPushes(log, tenant);
-        this.state = new SqlState(log, tenant, leaseNames);
+        this.state = new SqlState(log, tenant, leaseNames, names);
+        this.moves = new SqlMoves(log, tenant, state, names);
     }
 
     @Override
@@ -76,9 +84,18 @@ final class SqlMachine implements Machine {
                     pushes.append(
                             List.of(settle.batch()), settle.above(), false, new ArrayList<>());
             case Op.Pop pop -> pop(pop);
+            case Op.QueuePop pop -> queuePop(pop);
             case Op.Register register -> register(register);
             case Op.AckBatches acks -> ackBatches(acks);
             case Op.Ack ack -> ack(ack);
+            case Op.SeekQueue seek -> moves.seekQueue(seek);
+            case Op.SeekLane seek -> moves.seekLane(seek);
+            case Op.Subscribe subscribe -> moves.subscribe(subscribe);
+            case Op.DeleteGroup delete -> moves.deleteGroup(delete);
+            case Op.DeleteDeadLetter delete ->
+                    moves.deleteDeadLetter(delete, lane(delete.queue(), delete.partition()));
+            case Op.Replay replay -> moves.replay(replay);
+            case Op.Transact bundle -> transact(bundle);
             case Op.Extend extend -> extend(extend);
             case Op.Release release -> release(release);
             case Op.Configure configure -> configure(configure);
@@ -150,15 +167,17 @@ final class SqlMachine implements Machine {
     private @Nullable Instant instant(@Nullable Start start) throws SQLException {
         return start == null || start.rule() != Op.Rule.INSTANT
                 ? null
-                : ((Timestamp)
-                                log.value(
-                                        "select clock_timestamp() - make_interval(secs => ?)",
-                                        State.span(start.age())))
-                        .toInstant();
+                : state.ago(State.span(start.age()));
     }
 
     private static @Nullable String rule(@Nullable Start start) {
         return start == null ? null : start.rule().name().toLowerCase(Locale.ROOT);
+    }
+
+    private List<String> queuePop(Op.QueuePop pop) throws SQLException {
+        Job job = pop.job();
+        registration(job.queue(), job.group(), pop.start(), true, pop.conflates());
+        return pop(new Op.Pop(pop.id(), pop.claim(), pop.start(), List.of(job)));
     }
 
     private List<String> pop(Op.Pop pop) throws SQLException {
@@ -169,11 +188,15 @@ final class SqlMachine implements Machine {
         List<Integer> open = new ArrayList<>();
         for (int j = 0; j < pop.jobs().size(); j++) {
             Job job = pop.jobs().get(j);
-            Integer group = (Integer) registration(job.queue(), job.group(), null, false, false)[1];
-            if (group == null) {
-                lines.add("no queue");
+            List<@Nullable Long> lanes = new ArrayList<>();
+            for (String partition : job.partitions()) {
+                lanes.add(lane(job.queue(), partition));
+            }
+            if (lanes.stream().allMatch(Objects::isNull)) {
+                job.partitions().forEach(name -> lines.add(Pops.head(job, name) + "no lane"));
                 continue;
             }
+            int group = number(registration(job.queue(), job.group(), null, false, false)[1]);
             UUID lease = UUID.randomUUID();
             jobs.add(
                     new LogFixture.Job(
@@ -183,9 +206,8 @@ final class SqlMachine implements Machine {
                             job.leaseUnits() > 0 ? (int) State.span(job.leaseUnits()) : 0,
                             job.several()));
             for (int i = 0; i < job.partitions().size(); i++) {
-                String head =
-                        "%s/%s %s: ".formatted(job.queue(), job.partitions().get(i), job.group());
-                Long lane = lane(job.queue(), job.partitions().get(i));
+                String head = Pops.head(job, job.partitions().get(i));
+                Long lane = lanes.get(i);
                 if (lane == null) {
                     lines.add(head + "no lane");
                 } else {
@@ -303,7 +325,7 @@ final class SqlMachine implements Machine {
             items[i] =
                     new LogFixture.Item(
                             item.unit() + 1,
-                            item.transactionId(),
+                            moves.real(item.transactionId()),
                             item.status().code,
                             item.error());
         }
@@ -313,6 +335,77 @@ final class SqlMachine implements Machine {
                     new Acks.Outcome(acked.verdict(), acked.released(), acked.deadLettered())
                             .toString());
         }
+        return lines;
+    }
+
+    private List<String> transact(Op.Transact bundle) throws SQLException {
+        SqlPushes.Batches pushed = pushes.arrays(bundle.batches());
+        if (pushed == null) {
+            return List.of("busy name");
+        }
+        List<Unit> units = bundle.units();
+        Long[] lanes = new Long[units.size()];
+        @Nullable UUID[] leases = new UUID[lanes.length];
+        for (int i = 0; i < lanes.length; i++) {
+            lanes[i] = laneOf(units.get(i).lane());
+            Delivered lease = units.get(i).lease();
+            leases[i] = lease == null ? null : leaseOf(lease);
+        }
+        List<Item> items = bundle.items();
+        List<String> lines = new ArrayList<>();
+        List<String> acked = new ArrayList<>();
+        String undone = null;
+        for (@Nullable Object[] row :
+                log.rows(
+                        "select part, ordinal, verdict, base_offset, lease_released, dead_lettered"
+                                + " from queen_store.transact(?, false, ?, ?, ?, ?, ?, '{}', ?, ?, ?,"
+                                + " ?, ?, ?, ?, ?, ?, array(select queen_store.key_of(t) from"
+                                + " unnest(?::text[]) with ordinality k (t, n) order by n), ?, ?)",
+                        UUID.randomUUID(),
+                        tenant,
+                        pushed.lanes(),
+                        pushed.flushes(),
+                        pushed.vouchedFrom(),
+                        pushed.vouchedTo(),
+                        pushed.segmentLanes(),
+                        pushed.counts(),
+                        pushed.keys(),
+                        pushed.frames(),
+                        lanes,
+                        units.stream().map(Unit::group).toArray(String[]::new),
+                        leases,
+                        bundle.supplied().stream().map(this::leaseOf).toArray(UUID[]::new),
+                        items.stream().map(item -> item.unit() + 1).toArray(Integer[]::new),
+                        items.stream()
+                                .map(item -> moves.real(item.transactionId()))
+                                .toArray(String[]::new),
+                        items.stream()
+                                .map(item -> (short) item.status().code)
+                                .toArray(Short[]::new),
+                        items.stream().map(Item::error).toArray(String[]::new))) {
+            switch (text(row[0])) {
+                case "undone" -> undone = text(row[2]);
+                case "push" -> {
+                    Batch batch = bundle.batches().get(number(row[1]) - 1);
+                    lines.add(
+                            "%s %s/%s at %s"
+                                    .formatted(row[2], batch.queue(), batch.partition(), row[3]));
+                }
+                default ->
+                        acked.add(
+                                new Acks.Outcome(
+                                                text(row[2]),
+                                                Boolean.TRUE.equals(row[4]),
+                                                Boolean.TRUE.equals(row[5]))
+                                        .toString());
+            }
+        }
+        if (undone != null) {
+            lines.clear();
+            lines.add("undone " + undone);
+            acked.replaceAll(line -> line.replaceFirst(" .*", ""));
+        }
+        lines.addAll(acked);
         return lines;
     }
 
@@ -332,6 +425,37 @@ final class SqlMachine implements Machine {
             }
         }
         return STRANGER;
+    }
+
+    /** Ids of the messages that a delivery brought, from this offset on. */
+    List<String> ids(Delivered delivered, long from) throws SQLException {
+        Held held = deliveries.get(delivered);
+        if (held == null) {
+            return List.of();
+        }
+        return log
+                .rows(
+                        "select m.transaction_id from generate_series(?, ?) o cross join lateral"
+                                + " queen_store.message_at(?, o) m order by o",
+                        from,
+                        held.end(),
+                        held.lane())
+                .stream()
+                .map(row -> text(row[0]))
+                .toList();
+    }
+
+    /** The lease that is on the lane of this delivery runs out now, whosever it is. */
+    int expireLease(Delivered delivered) throws SQLException {
+        Held held = deliveries.get(delivered);
+        return held == null
+                ? 0
+                : log.run(
+                        "update queen_store.cursors set lease_expires_at = clock_timestamp() -"
+                                + " interval '1 second' where partition_id = ? and group_id = ? and"
+                                + " lease_id is not null",
+                        held.lane(),
+                        held.group());
     }
 
     private List<String> extend(Op.Extend extend) throws SQLException {

@@ -21,6 +21,16 @@ final class SqlPushes {
     private final LogFixture log;
     private final UUID tenant;
 
+    record Batches(
+            Long[] lanes,
+            Long[] flushes,
+            Long[] vouchedFrom,
+            Long[] vouchedTo,
+            Integer[] segmentLanes,
+            Integer[] counts,
+            byte[][] keys,
+            byte[][] frames) {}
+
     SqlPushes(LogFixture log, UUID tenant) {
         this.log = log;
         this.tenant = tenant;
@@ -38,6 +48,48 @@ final class SqlPushes {
     /** One call; what is left of batches with duplicates is added to {@code again}. */
     List<String> append(List<Batch> batches, @Nullable Long above, boolean wait, List<Batch> again)
             throws SQLException {
+        Batches arrays = arrays(batches);
+        if (arrays == null) {
+            return new ArrayList<>(List.of("busy name"));
+        }
+        Long[] lanes = arrays.lanes();
+        @Nullable Long[] settle = new Long[above == null ? 0 : lanes.length];
+        Arrays.fill(settle, above);
+        String[] verdicts = new String[lanes.length];
+        Arrays.fill(verdicts, "no row");
+        for (@Nullable Object[] row :
+                log.rows(
+                        "select ordinal, verdict, base_offset, duplicate_positions,"
+                                + " duplicate_offsets, duplicate_ids from queen_store.append(?, ?, ?,"
+                                + " ?, ?, ?, ?, ?, ?, ?)",
+                        lanes,
+                        arrays.flushes(),
+                        arrays.vouchedFrom(),
+                        arrays.vouchedTo(),
+                        settle,
+                        arrays.segmentLanes(),
+                        arrays.counts(),
+                        arrays.keys(),
+                        arrays.frames(),
+                        wait)) {
+            int place = number(row[0]) - 1;
+            Batch batch = batches.get(place);
+            String verdict = text(row[1]);
+            String name = " " + batch.queue() + "/" + batch.partition();
+            if (verdict.equals("queued")) {
+                verdict += name + " at " + row[2];
+            } else if (verdict.equals("duplicate")) {
+                verdict += name + " " + duplicates(batch, row, again);
+            } else {
+                verdict += name;
+            }
+            verdicts[place] = verdict;
+        }
+        return new ArrayList<>(Arrays.asList(verdicts));
+    }
+
+    /** Lane-batches as append takes them; null = the name of a lane is held by another. */
+    @Nullable Batches arrays(List<Batch> batches) throws SQLException {
         List<Long> found = new ArrayList<>();
         String[] queues = batches.stream().map(Batch::queue).toArray(String[]::new);
         String[] partitions = batches.stream().map(Batch::partition).toArray(String[]::new);
@@ -54,14 +106,13 @@ final class SqlPushes {
             }
         }
         if (found.size() < batches.size()) {
-            return new ArrayList<>(List.of("busy name"));
+            return null;
         }
-        Long[] lanes = found.toArray(Long[]::new);
         List<Integer> segmentLanes = new ArrayList<>();
         List<Integer> counts = new ArrayList<>();
         List<byte[]> keys = new ArrayList<>();
         List<byte[]> frames = new ArrayList<>();
-        for (int i = 0; i < lanes.length; i++) {
+        for (int i = 0; i < queues.length; i++) {
             for (Segment segment : segments(batches.get(i).ids())) {
                 segmentLanes.add(i + 1);
                 counts.add(segment.messageCount());
@@ -69,39 +120,15 @@ final class SqlPushes {
                 frames.add(segment.frames());
             }
         }
-        @Nullable Long[] settle = new Long[above == null ? 0 : lanes.length];
-        Arrays.fill(settle, above);
-        String[] verdicts = new String[lanes.length];
-        Arrays.fill(verdicts, "no row");
-        for (@Nullable Object[] row :
-                log.rows(
-                        "select ordinal, verdict, base_offset, duplicate_positions,"
-                                + " duplicate_offsets, duplicate_ids from queen_store.append(?, ?, ?,"
-                                + " ?, ?, ?, ?, ?, ?, ?)",
-                        lanes,
-                        batches.stream().map(Batch::flush).toArray(Long[]::new),
-                        batches.stream().map(Batch::vouchedFrom).toArray(Long[]::new),
-                        batches.stream().map(Batch::vouchedTo).toArray(Long[]::new),
-                        settle,
-                        segmentLanes.toArray(Integer[]::new),
-                        counts.toArray(Integer[]::new),
-                        keys.toArray(byte[][]::new),
-                        frames.toArray(byte[][]::new),
-                        wait)) {
-            int place = number(row[0]) - 1;
-            Batch batch = batches.get(place);
-            String verdict = text(row[1]);
-            String name = " " + batch.queue() + "/" + batch.partition();
-            if (verdict.equals("queued")) {
-                verdict += name + " at " + row[2];
-            } else if (verdict.equals("duplicate")) {
-                verdict += name + " " + duplicates(batch, row, again);
-            } else {
-                verdict += name;
-            }
-            verdicts[place] = verdict;
-        }
-        return new ArrayList<>(Arrays.asList(verdicts));
+        return new Batches(
+                found.toArray(Long[]::new),
+                batches.stream().map(Batch::flush).toArray(Long[]::new),
+                batches.stream().map(Batch::vouchedFrom).toArray(Long[]::new),
+                batches.stream().map(Batch::vouchedTo).toArray(Long[]::new),
+                segmentLanes.toArray(Integer[]::new),
+                counts.toArray(Integer[]::new),
+                keys.toArray(byte[][]::new),
+                frames.toArray(byte[][]::new));
     }
 
     private static List<String> duplicates(Batch batch, @Nullable Object[] row, List<Batch> again)

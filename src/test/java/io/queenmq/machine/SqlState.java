@@ -1,7 +1,10 @@
 package io.queenmq.machine;
 
+import io.queenmq.model.Ids;
 import io.queenmq.testkit.LogFixture;
 import java.sql.SQLException;
+import java.sql.Timestamp;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -13,14 +16,29 @@ final class SqlState {
     private final LogFixture log;
     private final UUID tenant;
     private final Map<UUID, String> leases;
+    private final Map<String, String> names;
 
     /**
      * @param leases names of the leases handed out so far
+     * @param names what the model calls ids that only the database knew
      */
-    SqlState(LogFixture log, UUID tenant, Map<UUID, String> leases) {
+    SqlState(LogFixture log, UUID tenant, Map<UUID, String> leases, Map<String, String> names) {
+        this.names = names;
         this.log = log;
         this.tenant = tenant;
         this.leases = leases;
+    }
+
+    private String named(String line) {
+        String named = line;
+        for (Map.Entry<String, String> name : names.entrySet()) {
+            named =
+                    (named + " ")
+                            .replace(" " + name.getKey() + " ", " " + name.getValue() + " ")
+                            .replace("=" + name.getKey() + " ", "=" + name.getValue() + " ")
+                            .strip();
+        }
+        return named;
     }
 
     List<String> lines() throws SQLException {
@@ -44,7 +62,7 @@ final class SqlState {
                                 + " \"offset\", transaction_id, error, retry_count)"
                                 + " from queen.dead_letters where tenant_id = ?",
                         tenant, tenant, tenant, tenant)) {
-            lines.add(text(row[0]));
+            lines.add(named(text(row[0])));
         }
         for (@Nullable Object[] row :
                 log.rows(
@@ -75,7 +93,7 @@ final class SqlState {
                                 + " queen.partitions p cross join lateral queen.violations(p.queue,"
                                 + " p.partition, p_tenant => p.tenant_id) v where p.tenant_id = ?",
                         tenant, tenant, tenant)) {
-            lines.add(text(row[0]));
+            lines.add(named(text(row[0])));
         }
         return lines;
     }
@@ -128,12 +146,6 @@ final class SqlState {
                 seconds,
                 seconds,
                 tenant);
-        log.run(
-                "update queen_store.queues set dedup_widened_at = dedup_widened_at"
-                        + back
-                        + " where tenant_id = ?",
-                seconds,
-                tenant);
         log.run("update queen_store.leases set expires_at = expires_at" + back, seconds);
     }
 
@@ -153,6 +165,25 @@ final class SqlState {
                     queue,
                     partition);
         }
+    }
+
+    /** An instant so many seconds ago, by the clock of the server. */
+    Instant ago(long seconds) throws SQLException {
+        return ((Timestamp)
+                        log.value("select clock_timestamp() - make_interval(secs => ?)", seconds))
+                .toInstant();
+    }
+
+    /** The partitionId of a lane by its name; one that no lane has where there is none. */
+    String partitionId(String queue, String partition) throws SQLException {
+        List<@Nullable Object[]> rows =
+                log.rows(
+                        "select partition_id from queen.partitions where tenant_id = ? and queue = ?"
+                                + " and partition = ?",
+                        tenant,
+                        queue,
+                        partition);
+        return rows.isEmpty() ? Ids.partitionId(1L << 35).toString() : text(rows.getFirst()[0]);
     }
 
     static String text(@Nullable Object value) {

@@ -107,8 +107,6 @@ final class State {
 
         Group(String name) {
             this.name = name;
-            // Pops without a group ignore every subscription: all that is kept is theirs.
-            this.registered = name.equals(QUEUE_MODE);
         }
 
         boolean hasRule() {
@@ -140,6 +138,20 @@ final class State {
 
         boolean hasBatch() {
             return lease != null;
+        }
+
+        Cursor copy() {
+            Cursor copy = new Cursor(generation, committed);
+            copy.prevCommitted = prevCommitted;
+            copy.batchEnd = batchEnd;
+            copy.lease = lease;
+            copy.prevLease = prevLease;
+            copy.expiresSeconds = expiresSeconds;
+            copy.retries = retries;
+            copy.attemptOffset = attemptOffset;
+            copy.attempts = attempts;
+            copy.conflated = conflated;
+            return copy;
         }
 
         void endLease() {

@@ -1,0 +1,281 @@
+package io.queenmq.machine;
+
+import io.queenmq.machine.Acks.Outcome;
+import io.queenmq.machine.CursorHistory.Call;
+import io.queenmq.machine.CursorHistory.Event;
+import io.queenmq.machine.Op.Batch;
+import io.queenmq.machine.Op.Claim;
+import io.queenmq.machine.Op.Delivered;
+import io.queenmq.machine.Op.Item;
+import io.queenmq.machine.Op.Job;
+import io.queenmq.machine.Op.LaneRef;
+import io.queenmq.machine.Op.Status;
+import io.queenmq.machine.Op.Unit;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** One of many: does what it likes, and notes what it was told. */
+final class ConcurrentClient implements AutoCloseable {
+    static final List<String> LANES = List.of("a", "b", "c");
+    static final List<String> GROUPS = List.of("g", "h");
+
+    private static final Pattern QUEUED = Pattern.compile("queued q/\\w at (\\d+)");
+    private static final Pattern DUPLICATE = Pattern.compile("duplicate q/\\w \\[(.*)]");
+    private static final Pattern OUTCOME = Pattern.compile("(\\w+)( released)?( dead)?");
+    private static final int OPERATIONS_PER_CLIENT_MAX = 1_000_000;
+
+    /** A batch that somebody was given. */
+    private record Batched(String lane, String group, Delivered lease, long from, long end) {}
+
+    private record Push(String lane, LaneHistory.Stored stored) {}
+
+    private record Repeated(String lane, LaneHistory.Duplicate duplicate) {}
+
+    private final int number;
+    private final Random random;
+    private final AtomicLong clock;
+    private final SqlMachine machine;
+    private final List<Batched> batches = new ArrayList<>();
+    private final Map<String, List<Event>> events = new HashMap<>();
+    private final List<Push> pushes = new ArrayList<>();
+    private final List<Repeated> duplicates = new ArrayList<>();
+    private int operations;
+    private long deadLetters;
+
+    ConcurrentClient(int number, long seed, AtomicLong clock, SqlMachine machine) {
+        this.number = number;
+        this.random = new Random(seed * 31 + number);
+        this.clock = clock;
+        this.machine = machine;
+    }
+
+    @Override
+    public void close() throws SQLException {
+        machine.close();
+    }
+
+    long deadLetters() {
+        return deadLetters;
+    }
+
+    List<Event> events(String lane, String group) {
+        return events.getOrDefault(lane + group, List.of());
+    }
+
+    void addPushes(String lane, LaneHistory history) {
+        pushes.stream()
+                .filter(push -> push.lane().equals(lane))
+                .forEach(push -> history.stored(push.stored()));
+        duplicates.stream()
+                .filter(repeated -> repeated.lane().equals(lane))
+                .forEach(repeated -> history.duplicate(repeated.duplicate()));
+    }
+
+    void run(int steps) throws SQLException {
+        for (int i = 0; i < steps; i++) {
+            int dice = random.nextInt(100);
+            if (dice < 30) {
+                push();
+            } else if (dice < 60) {
+                pop();
+            } else if (dice < 85) {
+                ack();
+            } else {
+                tamper();
+            }
+        }
+    }
+
+    private int id() {
+        return number * OPERATIONS_PER_CLIENT_MAX + operations++;
+    }
+
+    private <T> T one(List<T> list) {
+        return list.get(random.nextInt(list.size()));
+    }
+
+    /** Ids of its own, and some that others push too. */
+    private void push() throws SQLException {
+        int id = id();
+        String lane = one(LANES);
+        List<String> ids = new ArrayList<>();
+        for (int i = 0; i <= random.nextInt(4); i++) {
+            ids.add(number + "-" + id + "-" + i);
+        }
+        if (random.nextBoolean()) {
+            ids.add("shared-" + operations / 4);
+        }
+        long start = clock.incrementAndGet();
+        List<String> lines =
+                machine.apply(
+                        new Op.Push(
+                                id,
+                                random.nextBoolean(),
+                                List.of(new Batch("q", lane, random.nextLong(), ids, 1, 0))));
+        long end = clock.incrementAndGet();
+        List<String> rest = new ArrayList<>(ids);
+        for (String line : lines) {
+            Matcher duplicate = DUPLICATE.matcher(line);
+            Matcher queued = QUEUED.matcher(line);
+            if (duplicate.matches()) {
+                for (String pair : duplicate.group(1).split(", ")) {
+                    String[] place = pair.split("=");
+                    String repeated = ids.get(Integer.parseInt(place[0]));
+                    rest.remove(repeated);
+                    duplicates.add(
+                            new Repeated(
+                                    lane,
+                                    new LaneHistory.Duplicate(repeated, Long.parseLong(place[1]))));
+                }
+            } else if (queued.matches()) {
+                long base = Long.parseLong(queued.group(1));
+                pushes.add(
+                        new Push(
+                                lane, new LaneHistory.Stored(start, end, base, List.copyOf(rest))));
+            } else if (!line.startsWith("busy")) {
+                throw new AssertionError(line);
+            }
+        }
+    }
+
+    private void note(String lane, String group, long start, Call call) {
+        events.computeIfAbsent(lane + group, key -> new ArrayList<>())
+                .add(new Event(start, clock.incrementAndGet(), call));
+    }
+
+    private void pop() throws SQLException {
+        int id = id();
+        String lane = one(LANES);
+        String group = one(GROUPS);
+        Job job = new Job("q", group, 1 + random.nextInt(4), 1, 1, false, List.of(lane));
+        long start = clock.incrementAndGet();
+        String line = machine.apply(new Op.Pop(id, Claim.FIRST, null, List.of(job))).getFirst();
+        String verdict = line.substring(line.indexOf(": ") + 2);
+        Delivered lease = new Delivered(id, 0, 0);
+        Matcher leased = CursorHistory.LEASED.matcher(verdict);
+        if (leased.matches()) {
+            batches.add(
+                    new Batched(
+                            lane,
+                            group,
+                            lease,
+                            Long.parseLong(leased.group(1)),
+                            Long.parseLong(leased.group(2))));
+        }
+        // Busy says nothing, and what is empty or not there depends on pushes too.
+        if (leased.matches() || verdict.equals("held")) {
+            note(lane, group, start, new Call.Claimed(lease, verdict));
+        }
+    }
+
+    /** Most often the latest, to be done with it. */
+    private @Nullable Batched batch() {
+        if (batches.isEmpty()) {
+            return null;
+        }
+        return random.nextInt(5) == 0 ? one(batches) : batches.getLast();
+    }
+
+    private void ack() throws SQLException {
+        Batched batch = batch();
+        if (batch == null) {
+            return;
+        }
+        if (random.nextInt(3) == 0) {
+            ackBatch(batch);
+            return;
+        }
+        List<String> ids = machine.ids(batch.lease(), batch.from());
+        List<Item> items = new ArrayList<>();
+        boolean fails = random.nextInt(3) == 0;
+        for (String id : ids) {
+            Status status =
+                    fails && random.nextInt(3) == 0
+                            ? Status.values()[1 + random.nextInt(3)]
+                            : Status.COMPLETED;
+            if (items.isEmpty() || random.nextInt(4) != 0) {
+                items.add(new Item(0, id, status, "because"));
+            }
+        }
+        long start = clock.incrementAndGet();
+        List<String> lines =
+                machine.apply(
+                        new Op.Ack(
+                                id(),
+                                random.nextBoolean(),
+                                List.of(
+                                        new Unit(
+                                                new LaneRef("q", batch.lane(), null),
+                                                batch.group(),
+                                                batch.lease())),
+                                items));
+        if (lines.getFirst().equals("busy")) {
+            return;
+        }
+        List<Outcome> outcomes = lines.stream().map(ConcurrentClient::outcome).toList();
+        deadLetters += outcomes.stream().filter(Outcome::deadLettered).count();
+        note(batch.lane(), batch.group(), start, new Call.Acked(batch.lease(), items, outcomes));
+    }
+
+    private static Outcome outcome(String line) {
+        Matcher matcher = OUTCOME.matcher(line);
+        if (!matcher.matches()) {
+            throw new AssertionError(line);
+        }
+        return new Outcome(matcher.group(1), matcher.group(2) != null, matcher.group(3) != null);
+    }
+
+    private void ackBatch(Batched batch) throws SQLException {
+        long start = clock.incrementAndGet();
+        String line =
+                machine.apply(new Op.AckBatches(id(), List.of(batch.lease()), List.of(0)))
+                        .getFirst();
+        String verdict = line.substring(line.indexOf(": ") + 2);
+        if (!verdict.equals("busy")) {
+            note(
+                    batch.lane(),
+                    batch.group(),
+                    start,
+                    new Call.AckedBatch(batch.lease(), batch.end(), verdict));
+        }
+    }
+
+    /** A lease is prolonged, given back, or runs out. */
+    private void tamper() throws SQLException {
+        Batched batch = batch();
+        if (batch == null) {
+            return;
+        }
+        long start = clock.incrementAndGet();
+        switch (random.nextInt(3)) {
+            case 0 -> {
+                List<String> lines = machine.apply(new Op.Extend(id(), batch.lease(), 1));
+                note(
+                        batch.lane(),
+                        batch.group(),
+                        start,
+                        new Call.Extended(batch.lease(), lines.getFirst().equals("renewed 1")));
+            }
+            case 1 -> {
+                Op release = new Op.Release(id(), batch.lease().pop(), 0);
+                // None may also mean that the cursor was held.
+                if (machine.apply(release).getFirst().equals("released 1")) {
+                    note(batch.lane(), batch.group(), start, new Call.Released(batch.lease()));
+                }
+            }
+            default -> {
+                if (machine.expireLease(batch.lease()) > 0) {
+                    note(batch.lane(), batch.group(), start, new Call.Expired());
+                }
+            }
+        }
+    }
+}
