@@ -29,6 +29,8 @@ final class ConcurrentClient implements AutoCloseable {
 
     private static final Pattern QUEUED = Pattern.compile("queued q/\\w at (\\d+)");
     private static final Pattern DUPLICATE = Pattern.compile("duplicate q/\\w \\[(.*)]");
+    private static final List<Status> FAILURES = List.of(Status.FAILED, Status.RETRY, Status.DLQ);
+    private static final Pattern PAIR = Pattern.compile("(\\d+)=(\\d+)");
     private static final Pattern OUTCOME = Pattern.compile("(\\w+)( released)?( dead)?");
     private static final int OPERATIONS_PER_CLIENT_MAX = 1_000_000;
 
@@ -126,14 +128,12 @@ final class ConcurrentClient implements AutoCloseable {
             Matcher duplicate = DUPLICATE.matcher(line);
             Matcher queued = QUEUED.matcher(line);
             if (duplicate.matches()) {
-                for (String pair : duplicate.group(1).split(", ")) {
-                    String[] place = pair.split("=");
-                    String repeated = ids.get(Integer.parseInt(place[0]));
+                Matcher pair = PAIR.matcher(duplicate.group(1));
+                while (pair.find()) {
+                    String repeated = ids.get(Integer.parseInt(pair.group(1)));
+                    long offset = Long.parseLong(pair.group(2));
                     rest.remove(repeated);
-                    duplicates.add(
-                            new Repeated(
-                                    lane,
-                                    new LaneHistory.Duplicate(repeated, Long.parseLong(place[1]))));
+                    duplicates.add(new Repeated(lane, new LaneHistory.Duplicate(repeated, offset)));
                 }
             } else if (queued.matches()) {
                 long base = Long.parseLong(queued.group(1));
@@ -197,10 +197,7 @@ final class ConcurrentClient implements AutoCloseable {
         List<Item> items = new ArrayList<>();
         boolean fails = random.nextInt(3) == 0;
         for (String id : ids) {
-            Status status =
-                    fails && random.nextInt(3) == 0
-                            ? Status.values()[1 + random.nextInt(3)]
-                            : Status.COMPLETED;
+            Status status = fails && random.nextInt(3) == 0 ? one(FAILURES) : Status.COMPLETED;
             if (items.isEmpty() || random.nextInt(4) != 0) {
                 items.add(new Item(0, id, status, "because"));
             }

@@ -479,10 +479,10 @@ final class Generator {
         List<Option> options = new ArrayList<>();
         options.add(new Option("lease_seconds", text(State.span(1 + random.nextInt(2)))));
         options.add(
-                switch (random.nextInt(6)) {
+                switch (random.nextInt(8)) {
                     case 0 -> new Option("dead_letter_queue", text(random.nextBoolean()));
                     case 1 -> new Option("dlq_after_max_retries", text(random.nextBoolean()));
-                    case 2 ->
+                    case 2, 6, 7 ->
                             new Option(
                                     "dedup_window_seconds",
                                     text(

@@ -123,7 +123,10 @@ final class Moves {
                         List.of(replay.copyId()),
                         1,
                         0);
-        pushes.append(pushes.lane(batch), batch, lines);
+        Lane lane = pushes.lane(batch);
+        pushes.append(lane, batch, lines);
+        // Nobody repeats it by its flush.
+        lane.flushes.values().remove(batch.flush());
         return lines.stream().map(line -> line.replace("queued", "moved")).toList();
     }
 
