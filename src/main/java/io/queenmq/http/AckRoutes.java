@@ -5,6 +5,7 @@ import io.queenmq.ack.AckResult;
 import io.queenmq.web.Exchange;
 import io.queenmq.web.Router;
 import java.util.List;
+import java.util.UUID;
 
 /** {@code POST /api/v1/ack} and {@code /api/v1/ack/batch}. */
 final class AckRoutes {
@@ -20,10 +21,11 @@ final class AckRoutes {
     }
 
     private void ack(Exchange exchange, AckJson.Request request) {
+        UUID tenant = exchange.caller().tenant();
         List<AckResult> results =
                 request.items().isEmpty()
                         ? List.of()
-                        : ack.ack(exchange.caller().tenant(), request.group(), request.items());
+                        : ack.ack(tenant, request.group(), request.items());
         exchange.ok(AckJson.write(request.items(), results));
     }
 }

@@ -1,5 +1,6 @@
 package io.queenmq.http;
 
+import io.queenmq.model.Caller;
 import io.queenmq.push.Push;
 import io.queenmq.push.PushItem;
 import io.queenmq.push.PushResult;
@@ -20,9 +21,9 @@ final class PushRoutes {
     }
 
     private void push(Exchange exchange) {
+        Caller caller = exchange.caller();
         List<PushItem> items = PushJson.read(exchange.body());
-        List<PushResult> results =
-                items.isEmpty() ? List.of() : push.push(exchange.caller(), items);
+        List<PushResult> results = items.isEmpty() ? List.of() : push.push(caller, items);
         exchange.created(PushJson.write(items, results));
     }
 }

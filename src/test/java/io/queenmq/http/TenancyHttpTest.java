@@ -12,6 +12,8 @@ import java.util.UUID;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Two tenants of one broker do not meet, whatever names and ids they know of each other. */
 class TenancyHttpTest {
@@ -49,6 +51,25 @@ class TenancyHttpTest {
         List<String> item = List.of(Http.item("dup", "p", "same", "1"));
         assertEquals("queued", here.pushItems(item).json().text(0, "status"));
         assertEquals("queued", there.pushItems(item).json().text(0, "status"));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "/api/v1/push | {\"items\":[]}",
+                "/api/v1/ack | {\"transactionId\":\"x\"}",
+                "/api/v1/ack/batch | {\"acknowledgments\":[]}",
+                "/api/v1/lease/x/extend | {}",
+                "/api/v1/configure | {\"queue\":\"q\"}",
+                "/api/v1/transaction | {\"operations\":[]}"
+            })
+    @Contract("model-15")
+    void whatIsNoTenantIsRefusedEvenWhereThereIsNothingToDo(String path, String body) {
+        Http.Reply refused = broker.http().as("nobody").post(path, body);
+        assertEquals(400, refused.status(), refused.body());
+        assertEquals(
+                "invalid x-queen-tenant header (must be a UUID)", refused.json().text("error"));
     }
 
     @Test
