@@ -19,11 +19,23 @@ final class Consumer {
         /** Renews the lease, acknowledges a part, then by turns gives back the rest or ends it. */
         STEP_BY_STEP,
         /** Another group, whose messages count as acknowledged before they leave the broker. */
-        AT_MOST_ONCE
+        AT_MOST_ONCE,
+        /**
+         * Another group, which copies to a second queue: the copy and the ack in one transaction.
+         */
+        COPYING
+    }
+
+    /** The queue that {@link Manner#COPYING} copies to. */
+    static String copyOf(String queue) {
+        return queue + "-copy";
     }
 
     /** The group of {@link Manner#AT_MOST_ONCE}. */
     static final String LISTENERS = "listeners";
+
+    private static final String COPIERS = "copiers";
+    private static final String UNANSWERED = "unanswered";
 
     /** Messages of one pop that is acknowledged before it leaves. */
     static final int HEARD_AT_ONCE = 10;
@@ -103,6 +115,11 @@ final class Consumer {
                                     + LISTENERS
                                     + "&batch="
                                     + HEARD_AT_ONCE;
+                    case COPYING ->
+                            "&batch=10&subscriptionMode=all&consumerGroup="
+                                    + COPIERS
+                                    + "&leaseSeconds="
+                                    + leaseSeconds;
                 };
     }
 
@@ -123,6 +140,10 @@ final class Consumer {
             books.heard(batch.lane(), batch.sequences());
             return;
         }
+        if (manner == Manner.COPYING) {
+            copy(batch);
+            return;
+        }
         books.delivered(batch.lane(), batch.sequences(), ackedBefore);
         int size = batch.messages().size();
         if (manner == Manner.WHOLE_BATCHES) {
@@ -139,6 +160,61 @@ final class Consumer {
         } else {
             // The ack of the last one stands for all before it.
             complete(batch, size - 1, size);
+        }
+    }
+
+    /** Sends the same transaction until it is done or refused; what was refused comes again. */
+    private void copy(Batch batch) throws InterruptedException {
+        String operations =
+                batch.messages().stream()
+                        .map(message -> copyAndAck(batch.lane(), message))
+                        .collect(Collectors.joining(",", "{\"operations\":[", "]}"));
+        for (int tries = 1; tries <= ACK_TRIES; tries++) {
+            Object reason = transact(operations);
+            if (reason.equals("duplicate") && tries == 1) {
+                books.violation("copied without an ack: " + operations);
+            }
+            if (!reason.equals(UNANSWERED)) {
+                return;
+            }
+            pause.pause();
+        }
+    }
+
+    private String copyAndAck(int lane, Map<String, Object> message) {
+        int sequence = ((Long) ((Map<?, ?>) message.get("data")).get("seq")).intValue();
+        return """
+               {"type":"push","items":[%s]},{"type":"ack","transactionId":"%s","partitionId":"%s",\
+               "leaseId":"%s","consumerGroup":"%s"}\
+               """
+                .formatted(
+                        Workload.item(
+                                copyOf(queue), lane, "copy-" + lane + "-" + sequence, sequence),
+                        message.get("transactionId"),
+                        message.get("partitionId"),
+                        message.get("leaseId"),
+                        COPIERS);
+    }
+
+    /** Why it was rolled back; empty if it was not. */
+    private Object transact(String operations) throws InterruptedException {
+        try {
+            Http.Answer answer = http.call("POST", "/api/v1/transaction", operations);
+            if (answer.status() == 200 && answer.body() instanceof Map<?, ?> result) {
+                Object reason = result.get("reason");
+                if (Boolean.TRUE.equals(result.get("success"))) {
+                    return "";
+                }
+                if (reason.equals("duplicate") || reason.equals("ack_rejected")) {
+                    return reason;
+                }
+            }
+            if (answer.status() != 503) {
+                books.violation("transaction answered " + answer);
+            }
+            return UNANSWERED;
+        } catch (IOException e) {
+            return UNANSWERED;
         }
     }
 

@@ -26,6 +26,7 @@ final class PostgresProcess implements AutoCloseable {
     private final PostgresBinaries binaries;
     private final Path folder;
     private final int port;
+    private List<String> settings = List.of();
     private Process process;
 
     private PostgresProcess(PostgresBinaries binaries, Path folder, int port) throws IOException {
@@ -89,8 +90,13 @@ final class PostgresProcess implements AutoCloseable {
         Children.kill(process);
     }
 
-    /** Starts it again on the same port; crash recovery is over when this returns. */
-    void restart() throws IOException {
+    /**
+     * Starts it again on the same port; crash recovery is over when this returns.
+     *
+     * @param changed settings that differ from now on, as {@code name=value}
+     */
+    void restart(String... changed) throws IOException {
+        settings = changed.length == 0 ? settings : List.of(changed);
         process = launch();
         awaitConnections();
     }
@@ -109,6 +115,10 @@ final class PostgresProcess implements AutoCloseable {
                         "unix_socket_directories=",
                         "max_connections=200",
                         "shared_buffers=64MB")) {
+            command.add("-c");
+            command.add(setting);
+        }
+        for (String setting : settings) {
             command.add("-c");
             command.add(setting);
         }

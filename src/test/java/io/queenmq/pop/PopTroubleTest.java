@@ -3,10 +3,12 @@ package io.queenmq.pop;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.queenmq.testkit.Http;
+import io.queenmq.testkit.Json;
 import io.queenmq.testkit.Lines;
 import io.queenmq.testkit.PostgresLink;
 import io.queenmq.testkit.TestBroker;
 import io.queenmq.testkit.TestDatabase;
+import io.queenmq.web.RawClient;
 import java.io.IOException;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -15,8 +17,9 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** A call of a pop breaks before it has reached the server: the lane is there for the next pop. */
+/** A pop that breaks, or whose client leaves: its lane is there for the next one. */
 class PopTroubleTest {
     private static TestDatabase database;
     private static PostgresLink link;
@@ -35,29 +38,31 @@ class PopTroubleTest {
 
     @ParameterizedTest
     @CsvSource({
-        "first, partitions, autoAck=true",
-        "second, claim_auto, autoAck=true",
-        "third, claim_first, autoAck=true",
-        "fourth, claim_leased, autoAck=false",
-        "fifth, claim_first, autoAck=false",
-        "sixth, read_segments, autoAck=false",
-        "seventh, partitions, autoAck=false",
+        "first, partitions, autoAck=true, 10, 2, 2",
+        "second, claim_auto, autoAck=true, 10, 2, 2",
+        "third, claim_first, autoAck=true, 10, 2, 2",
+        "fourth, claim_leased, autoAck=false, 10, 2, 2",
+        "fifth, claim_first, autoAck=false, 10, 2, 2",
+        "sixth, partitions, autoAck=false, 10, 2, 2",
+        // What does not fit into the answer of a claim is read by a call of its own.
+        "seventh, read_segments, autoAck=false, 700000, 2, 2",
+        // What does not fit into the answer to the client is given back.
+        "eighth, release_lease, autoAck=false, 3000000, 6, 5",
     })
-    void aLaneWhoseCallBrokeIsThereForTheNextPop(String queue, String procedure, String query)
+    void aLaneWhoseCallBrokeIsThereForTheNextPop(
+            String queue, String call, String query, int bytes, int pushed, int expected)
             throws InterruptedException, SQLException {
-        // What does not fit into the answer of the claim is read by a call of its own.
-        int bytes = procedure.equals("read_segments") ? 700_000 : 10;
         // By nobody whom the broker heard: it has to ask for all that it knows.
         try (Connection application = database.connect()) {
             Lines.lines(
                     application,
                     "select queen.push('%s', 'lane', to_json(repeat('x', %d))::text)"
                                     .formatted(queue, bytes)
-                            + " from generate_series(1, 2)");
+                            + " from generate_series(1, %d)".formatted(pushed));
         }
         try (TestBroker broker = TestBroker.over(link, database)) {
             Http http = broker.http();
-            PostgresLink.Halt halt = link.haltAt(procedure, PostgresLink.Point.REQUEST);
+            PostgresLink.Halt halt = link.haltAt(call, PostgresLink.Point.REQUEST);
             CompletableFuture<Http.Reply> broken =
                     http.getLater("/api/v1/pop/queue/" + queue + "?" + query);
             halt.awaitReached();
@@ -65,7 +70,28 @@ class PopTroubleTest {
             assertEquals(503, broken.join().status());
             Http.Reply next = http.pop(queue, query + "&wait=true");
             assertEquals(200, next.status());
-            assertEquals(2, next.payloads().size());
+            assertEquals(expected, next.payloads().size());
+        }
+    }
+
+    /** It closes its connection, or says that it will send no more. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aParkedClientThatLeftTakesNothing(boolean half) throws IOException {
+        try (TestBroker broker = TestBroker.on(database)) {
+            String queue = "left-" + half;
+            try (RawClient client = new RawClient(broker.port())) {
+                client.request("GET", "/api/v1/pop/queue/" + queue + "?wait=true");
+                broker.awaitParked(1);
+                if (half) {
+                    client.halfClose();
+                    broker.awaitParked(0);
+                }
+            }
+            broker.awaitParked(0);
+            broker.http().push(queue, "lane", "1");
+            Json next = broker.http().pop(queue, "wait=true").json();
+            assertEquals("1", next.text("messages", 0, "deliveryAttempt"));
         }
     }
 }

@@ -152,9 +152,9 @@ public final class PostgresLink implements AutoCloseable {
         }
     }
 
-    private Optional<Halt> take(String procedure) {
+    private Optional<Halt> take(String procedure, Point point) {
         return armed.stream()
-                .filter(halt -> halt.procedure.equals(procedure))
+                .filter(halt -> halt.procedure.equals(procedure) && halt.point == point)
                 .findFirst()
                 .filter(armed::remove);
     }
@@ -261,22 +261,19 @@ public final class PostgresLink implements AutoCloseable {
 
         private void forward(byte[] request, String procedure, boolean answered, OutputStream out)
                 throws IOException {
-            Optional<Halt> halt = Optional.empty();
             if (!procedure.isEmpty()) {
                 called.add(procedure);
-                halt = take(procedure);
-            }
-            boolean stopsHere = halt.isPresent() && halt.get().point == Point.REQUEST;
-            if (answered) {
-                synchronized (underWay) {
-                    underWay.add(stopsHere ? Optional.empty() : halt);
+                Optional<Halt> before = take(procedure, Point.REQUEST);
+                if (before.isPresent()) {
+                    stop(before.get());
                 }
             }
-            if (stopsHere) {
-                pass(halt.get(), request, out);
-            } else {
-                send(request, out);
+            if (answered) {
+                synchronized (underWay) {
+                    underWay.add(mute ? Optional.empty() : take(procedure, Point.ANSWER));
+                }
             }
+            send(request, out);
         }
 
         private void answers() throws IOException {
@@ -295,7 +292,8 @@ public final class PostgresLink implements AutoCloseable {
                 Optional<Halt> halt = due(type == 'Z');
                 write(held, type, body);
                 if (halt.isPresent() && type == 'Z') {
-                    pass(halt.get(), held.toByteArray(), out);
+                    stop(halt.get());
+                    send(held.toByteArray(), out);
                     held.reset();
                 } else if (halt.isEmpty() && (type == 'Z' || in.available() == 0)) {
                     send(held.toByteArray(), out);
@@ -311,9 +309,9 @@ public final class PostgresLink implements AutoCloseable {
             }
         }
 
-        private void pass(Halt halt, byte[] bytes, OutputStream out) throws IOException {
+        private void stop(Halt halt) throws IOException {
             switch (halt.stop()) {
-                case PASS -> send(bytes, out);
+                case PASS -> {}
                 case CUT -> throw new IOException("cut by the test");
                 case SWALLOW -> mute = true;
             }
