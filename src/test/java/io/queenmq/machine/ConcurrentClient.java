@@ -41,6 +41,8 @@ final class ConcurrentClient implements AutoCloseable {
 
     private record Repeated(String lane, LaneHistory.Duplicate duplicate) {}
 
+    private record Undone(String lane, List<String> ids) {}
+
     private final int number;
     private final Random random;
     private final AtomicLong clock;
@@ -49,6 +51,7 @@ final class ConcurrentClient implements AutoCloseable {
     private final Map<String, List<Event>> events = new HashMap<>();
     private final List<Push> pushes = new ArrayList<>();
     private final List<Repeated> duplicates = new ArrayList<>();
+    private final List<Undone> undone = new ArrayList<>();
     private int operations;
     private long deadLetters;
 
@@ -79,6 +82,12 @@ final class ConcurrentClient implements AutoCloseable {
         duplicates.stream()
                 .filter(repeated -> repeated.lane().equals(lane))
                 .forEach(repeated -> history.duplicate(repeated.duplicate()));
+        // What others push too may be stored all the same.
+        undone.stream()
+                .filter(bundle -> bundle.lane().equals(lane))
+                .flatMap(bundle -> bundle.ids().stream())
+                .filter(id -> !id.startsWith("shared"))
+                .forEach(history::refused);
     }
 
     void run(int steps) throws SQLException {
@@ -88,8 +97,10 @@ final class ConcurrentClient implements AutoCloseable {
                 push();
             } else if (dice < 60) {
                 pop();
-            } else if (dice < 85) {
+            } else if (dice < 80) {
                 ack();
+            } else if (dice < 88) {
+                transact();
             } else {
                 tamper();
             }
@@ -143,6 +154,60 @@ final class ConcurrentClient implements AutoCloseable {
             } else if (!line.startsWith("busy")) {
                 throw new AssertionError(line);
             }
+        }
+    }
+
+    /** Messages for two lanes and the ack of a batch: all of it or nothing. */
+    private void transact() throws SQLException {
+        Batched batch = batch();
+        int id = id();
+        List<Batch> batches = new ArrayList<>();
+        for (String lane : LANES.subList(random.nextInt(2), LANES.size() - random.nextInt(2))) {
+            String shared = random.nextInt(3) == 0 ? "shared-" + operations / 4 : number + "-" + id;
+            batches.add(new Batch("q", lane, random.nextLong(), List.of(shared), 1, 0));
+        }
+        List<Unit> units = new ArrayList<>();
+        List<Item> items = new ArrayList<>();
+        if (batch != null) {
+            units.add(new Unit(new LaneRef("q", batch.lane(), null), batch.group(), batch.lease()));
+            machine.ids(batch.lease(), batch.from())
+                    .forEach(one -> items.add(new Item(0, one, Status.COMPLETED, null)));
+        }
+        long start = clock.incrementAndGet();
+        List<String> lines =
+                machine.apply(
+                        new Op.Transact(
+                                id,
+                                batches,
+                                units,
+                                items,
+                                batch == null ? List.of() : List.of(batch.lease())));
+        long end = clock.incrementAndGet();
+        if (lines.getFirst().startsWith("undone")) {
+            batches.forEach(one -> undone.add(new Undone(one.partition(), one.ids())));
+            return;
+        }
+        for (int i = 0; i < batches.size(); i++) {
+            Matcher queued = QUEUED.matcher(lines.get(i));
+            if (!queued.matches()) {
+                throw new AssertionError(lines);
+            }
+            long base = Long.parseLong(queued.group(1));
+            pushes.add(
+                    new Push(
+                            batches.get(i).partition(),
+                            new LaneHistory.Stored(start, end, base, batches.get(i).ids())));
+        }
+        if (batch != null) {
+            List<Outcome> outcomes =
+                    lines.subList(batches.size(), lines.size()).stream()
+                            .map(ConcurrentClient::outcome)
+                            .toList();
+            note(
+                    batch.lane(),
+                    batch.group(),
+                    start,
+                    new Call.Acked(batch.lease(), items, outcomes));
         }
     }
 

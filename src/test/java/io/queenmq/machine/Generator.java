@@ -50,7 +50,7 @@ final class Generator {
     /** Over HTTP some things cannot be said, or not by themselves. */
     Op next() {
         int id = next++;
-        if (!overHttp && random.nextInt(6) == 0) {
+        if (random.nextInt(6) == 0) {
             return transact(id);
         }
         int dice = random.nextInt(1_000);

@@ -85,6 +85,7 @@ final class HttpMachine implements Machine {
             case Op.Pop pop -> pop(http, pop);
             case Op.QueuePop pop -> queuePop(http, pop);
             case Op.Ack ack -> ack(http, ack);
+            case Op.Transact bundle -> transact(http, bundle);
             case Op.Extend extend ->
                     List.of(
                             "renewed "
@@ -118,7 +119,6 @@ final class HttpMachine implements Machine {
             case Op.DeleteGroup ignored -> throw new IllegalArgumentException("not over HTTP");
             case Op.DeleteDeadLetter ignored -> throw new IllegalArgumentException("not over HTTP");
             case Op.Replay ignored -> throw new IllegalArgumentException("not over HTTP");
-            case Op.Transact ignored -> throw new IllegalArgumentException("not over HTTP");
             case Op.Settle ignored -> throw new IllegalArgumentException("not over HTTP");
             case Op.Register ignored -> throw new IllegalArgumentException("not over HTTP");
             case Op.AckBatches ignored -> throw new IllegalArgumentException("not over HTTP");
@@ -291,18 +291,7 @@ final class HttpMachine implements Machine {
         List<String> items = new ArrayList<>();
         for (Item item : ack.items()) {
             Unit unit = ack.units().get(item.unit());
-            items.add(
-                    "{\"transactionId\":\"%s\",\"partitionId\":\"%s\",\"status\":\"%s\"%s%s}"
-                            .formatted(
-                                    item.transactionId(),
-                                    partitionOf(unit.lane()),
-                                    item.status().name().toLowerCase(Locale.ROOT),
-                                    unit.lease() == null
-                                            ? ""
-                                            : ",\"leaseId\":\"" + leaseOf(unit.lease()) + "\"",
-                                    item.error() == null
-                                            ? ""
-                                            : ",\"error\":\"" + item.error() + "\""));
+            items.add(acknowledgment(item, unit));
         }
         Json answer =
                 http.post(
@@ -321,6 +310,69 @@ final class HttpMachine implements Machine {
                                     answer.bool(i, "leaseReleased"),
                                     answer.bool(i, "dlq"))
                             .toString());
+        }
+        return lines;
+    }
+
+    private String acknowledgment(Item item, Unit unit) throws SQLException {
+        return "{\"transactionId\":\"%s\",\"partitionId\":\"%s\",\"status\":\"%s\"%s%s}"
+                .formatted(
+                        item.transactionId(),
+                        partitionOf(unit.lane()),
+                        item.status().name().toLowerCase(Locale.ROOT),
+                        unit.lease() == null
+                                ? ""
+                                : ",\"leaseId\":\"" + leaseOf(unit.lease()) + "\"",
+                        item.error() == null ? "" : ",\"error\":\"" + item.error() + "\"");
+    }
+
+    private List<String> transact(Http http, Op.Transact bundle) throws SQLException {
+        List<String> operations = new ArrayList<>();
+        for (Batch batch : bundle.batches()) {
+            List<String> items = new ArrayList<>();
+            for (String id : batch.ids()) {
+                items.add(Http.item(batch.queue(), batch.partition(), id, "\"" + id + "\""));
+            }
+            operations.add("{\"type\":\"push\",\"items\":[" + String.join(",", items) + "]}");
+        }
+        for (Item item : bundle.items()) {
+            Unit unit = bundle.units().get(item.unit());
+            operations.add(
+                    "{\"type\":\"ack\",\"consumerGroup\":\""
+                            + unit.group()
+                            + "\","
+                            + acknowledgment(item, unit).substring(1));
+        }
+        Json answer =
+                http.post(
+                                "/api/v1/transaction",
+                                "{\"operations\":["
+                                        + String.join(",", operations)
+                                        + "],\"requiredLeases\":["
+                                        + bundle.supplied().stream()
+                                                .map(lease -> "\"" + leaseOf(lease) + "\"")
+                                                .collect(Collectors.joining(","))
+                                        + "]}")
+                        .json();
+        if (!answer.bool("success")) {
+            return List.of("undone " + answer.text("reason"));
+        }
+        List<String> lines = new ArrayList<>();
+        int index = 0;
+        for (Batch batch : bundle.batches()) {
+            UUID id = UUID.fromString(answer.text("results", index, "messageId"));
+            index += batch.ids().size();
+            lines.add(
+                    "queued %s/%s at %d"
+                            .formatted(
+                                    batch.queue(),
+                                    batch.partition(),
+                                    id.getLeastSignificantBits() & OFFSET_BITS));
+        }
+        for (; index < answer.size("results"); index++) {
+            lines.add(
+                    (answer.bool("results", index, "success") ? "acked" : "refused")
+                            + (answer.bool("results", index, "dlq") ? " dead" : ""));
         }
         return lines;
     }

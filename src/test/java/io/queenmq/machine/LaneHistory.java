@@ -30,9 +30,9 @@ final class LaneHistory {
         duplicates.add(answer);
     }
 
-    /** Ids that must not have been stored by this; others may have. */
-    void refused(List<String> ids) {
-        refused.addAll(ids);
+    /** An id of a bundle that was undone, which nobody else pushed. */
+    void refused(String id) {
+        refused.add(id);
     }
 
     /** What contradicts the ids that the lane holds, from offset 0 on. */

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * every span ends half-way between two such steps, so that nothing depends on how fast the test is.
  */
 class MachinePropertyTest {
-    private static final int STEPS = Integer.getInteger("queen.machine.steps", 1_000);
+    private static final int STEPS = Integer.getInteger("queen.machine.steps", 800);
     private static final long SHRINK_SECONDS = Long.getLong("queen.machine.shrinkSeconds", 120);
 
     private static TestDatabase database;
@@ -36,7 +36,7 @@ class MachinePropertyTest {
     }
 
     @ParameterizedTest
-    @ValueSource(longs = {1, 2, 3, 4})
+    @ValueSource(longs = {1, 2, 3})
     @Contract({
         "model-4",
         "model-8",
