@@ -96,9 +96,9 @@ begin
             where h.verdict = 'released'
             on conflict (partition_id, group_id) do update
             set epoch = excluded.epoch, committed = excluded.committed,
-                prev_committed = c.committed, prev_lease = c.lease_id, batch_end = null,
-                lease_id = null, lease_expires_at = null, retry_count = 0, attempt_offset = null,
-                attempt_count = 0
+                prev_committed = c.committed, prev_end = excluded.committed,
+                prev_lease = c.lease_id, batch_end = null, lease_id = null,
+                lease_expires_at = null, retry_count = 0, attempt_offset = null, attempt_count = 0
         )
         select h.ordinal, h.verdict, h.last_offset,
                case when h.verdict = 'released' then h.conflated end
@@ -151,6 +151,8 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
+-- Said again, because a caller that wants primary keys only turns it off for itself.
+set enable_hashjoin = on
 set enable_nestloop = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
@@ -223,6 +225,8 @@ language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
+-- Said again, because a caller that wants primary keys only turns it off for itself.
+set enable_hashjoin = on
 set enable_nestloop = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
@@ -533,6 +537,8 @@ begin
                 retry_count = excluded.retry_count, batch_end = excluded.batch_end,
                 prev_committed = case when c.batch_end is not null and excluded.batch_end is null
                                       then c.committed else c.prev_committed end,
+                prev_end = case when c.batch_end is not null and excluded.batch_end is null
+                                then excluded.committed else c.prev_end end,
                 prev_lease = case when c.batch_end is not null and excluded.batch_end is null
                                   then c.lease_id else c.prev_lease end,
                 lease_id = case when excluded.batch_end is not null then c.lease_id end,

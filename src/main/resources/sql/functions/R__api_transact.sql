@@ -5,7 +5,9 @@
 -- queen.ack would answer with a row is an error here: a message that its lane took before within
 -- the dedup window, or an ack that cannot be carried out. The transaction cannot go on to commit
 -- its other half by accident; who wants to go on sets a savepoint. An ack without a lease of its
--- own is judged by those that the call names elsewhere: the holder must be among them.
+-- own is judged by those that the call names elsewhere: the holder must be among them. Locks are
+-- held until the transaction ends: put all of a step in one call, for two transactions that do it
+-- in several may deadlock.
 -- Called by  applications
 -- Locks      advisory on the names of missing queues and lanes; queues and partitions: new rows;
 --            partitions, ascending id; cursors, ascending (partition_id, group_id); waits; groups
@@ -143,6 +145,12 @@ begin
         status := v_bad.verdict;
         transaction_id := p_ack_transaction_ids[ordinal];
         partition_id := p_ack_partition_ids[ordinal];
+        if status = 'busy' then
+            raise exception using errcode = 'QN503', message = 'busy',
+                detail = format(
+                    'the cursor of group "%s" on partition %s was just placed by somebody else',
+                    v_groups[ordinal], partition_id);
+        end if;
         if status not in ('done', 'noop', 'stale') then
             raise exception using errcode = 'QN409', message = 'ack_rejected',
                 detail = format(

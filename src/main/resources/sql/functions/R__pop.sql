@@ -573,8 +573,9 @@ begin
             where s.committed < s.last_offset or not s.registered
             on conflict (partition_id, group_id) do update
             set generation = excluded.generation, epoch = 0, committed = excluded.committed,
-                prev_committed = null, batch_end = null, lease_id = null, prev_lease = null,
-                lease_expires_at = null, retry_count = 0, attempt_offset = null, attempt_count = 0
+                prev_committed = null, prev_end = null, batch_end = null, lease_id = null,
+                prev_lease = null, lease_expires_at = null, retry_count = 0, attempt_offset = null,
+                attempt_count = 0
             where c.generation < excluded.generation
         )
         select array_agg(s.ordinal), array_agg(s.last_offset)

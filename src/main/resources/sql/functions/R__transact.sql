@@ -3,14 +3,18 @@
 
 -- queen_store.ack_bundle: the acknowledgements of a bundle. An ack that names no lease is judged by
 -- the leases that the bundle names elsewhere: the holder of the cursor must be among them, or else
--- the holder of the batch acknowledged last, whose acks are repetitions; a lease that somebody else
--- took over never passes. Where the bundle names no lease at all, none is asked for.
+-- the holder of the batch acknowledged last, whose acks are repetitions. A lease that somebody else
+-- took over never passes, nor one for a message that it gave back. Where the bundle names no lease
+-- at all, none is asked for.
 -- Called by  transact, queen.transact
 -- Locks      cursors ascending (partition_id, group_id); waits; groups at a group's first ack ever,
 --            skip locked
 -- Returns    one row per item as ack_messages, and beyond_batch for an id that lies behind the
---            leased batch; done, noop and stale are carried out, anything else is not
--- Cost       1 statement and those of ack_messages; 1 more where an id is not where it should be
+--            leased batch; done, noop and stale are carried out, anything else is not, and busy
+--            (the cursor was placed while the call waited for others) may be when it comes again
+-- Cost       1 statement and those of ack_messages; for repetitions 2 more, which read the keys of
+--            the batch acknowledged last, and a third one for ids that are not in it: those of
+--            200,000 messages
 create or replace function queen_store.ack_bundle(
     p_tenant_id uuid, p_partition_ids bigint[], p_group_names text[],
     -- Of each unit, one (lane, group): the lease its acks name, null = none.
@@ -32,7 +36,13 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
+    v_window_messages constant bigint := 100000;
+    -- Per unit; what the lease acknowledged last had acknowledged, null = it is another one's turn.
     v_lease_ids uuid[];
+    v_unit_group_ids integer[];
+    v_prev_starts bigint[];
+    v_prev_ends bigint[];
+    -- Per item.
     v_verdicts text[];
     v_released boolean[];
     v_dead_lettered boolean[];
@@ -56,8 +66,9 @@ begin
             when c.prev_lease = any (p_supplied_lease_ids) then c.prev_lease
             else p_supplied_lease_ids[1]
         end
-        order by u.unit)
-    into v_lease_ids
+        order by u.unit),
+        array_agg(g.id order by u.unit)
+    into v_lease_ids, v_unit_group_ids
     from unnest(p_partition_ids, p_group_names, p_lease_ids) with ordinality
         as u (partition_id, group_name, lease_id, unit)
     left join lateral (
@@ -89,38 +100,78 @@ begin
         array_fill(p_tenant_id, array[cardinality(p_partition_ids)]), p_partition_ids,
         p_group_names, v_lease_ids, p_units, p_keys, p_statuses, p_errors, true) a;
 
-    -- The lease acknowledged last passes for a repetition, but a message it gave back was never
-    -- acknowledged: such an ack would be answered with a commit that does not hold it.
+    -- The lease acknowledged last passes for a repetition, but a message it gave back it never
+    -- acknowledged: the ack would be answered with a commit that does not hold it, or that holds
+    -- what the next one made of it as well.
     if v_verdicts && array['noop', 'unresolvable'] then
+        select array_agg(c.prev_committed + 1 order by u.unit),
+               array_agg(c.prev_end order by u.unit)
+        into v_prev_starts, v_prev_ends
+        from unnest(p_partition_ids, v_unit_group_ids, v_lease_ids) with ordinality
+            as u (partition_id, group_id, lease_id, unit)
+        left join lateral (
+            select c.prev_committed, c.prev_end, c.prev_lease
+            from queen_store.cursors c
+            where c.partition_id = u.partition_id and c.group_id = u.group_id
+            limit 1) c on c.prev_lease = u.lease_id;
         v_offsets := queen_store.find_offsets(
             r.units, r.partition_ids, r.epochs, r.from_offsets, r.to_offsets, r.since, p_units,
             p_keys)
         from (
             select array_agg(d.unit) as units, array_agg(d.partition_id) as partition_ids,
-                   array_agg(0) as epochs, array_agg(greatest(d.committed - 99999, 0))
-                       as from_offsets,
-                   array_agg(least(d.last_offset, d.committed + 100000)) as to_offsets,
-                   array_agg(null::timestamptz) as since
+                   array_agg(0) as epochs, array_agg(d.from_offset) as from_offsets,
+                   array_agg(d.to_offset) as to_offsets, array_agg(null::timestamptz) as since
             from (
-                select distinct i.unit, i.partition_id, i.committed, i.last_offset
+                select distinct i.unit, i.partition_id, b.from_offset, b.to_offset
                 from unnest(p_units, v_verdicts, v_partition_ids, v_committed, v_last_offsets)
                     as i (unit, verdict, partition_id, committed, last_offset)
-                where i.verdict in ('noop', 'unresolvable')) d) r;
+                cross join lateral (
+                    values ('noop', v_prev_starts[i.unit], v_prev_ends[i.unit]),
+                           ('unresolvable', i.committed + 1,
+                            least(i.last_offset, i.committed + v_window_messages)))
+                    as b (verdict, from_offset, to_offset)
+                where i.verdict = b.verdict and b.from_offset <= b.to_offset) d) r;
+        -- Acknowledged before that batch's last ack, or given back, or none of this lane's.
+        if exists (
+            select
+            from unnest(p_units, v_verdicts, v_last_offsets, v_offsets)
+                as i (unit, verdict, last_offset, "offset")
+            where i.verdict = 'noop' and i."offset" is null
+              and v_prev_ends[i.unit] < i.last_offset) then
+            v_offsets := array(
+                select coalesce(i."offset", i.elsewhere)
+                from (
+                    select queen_store.find_offsets(
+                               array_agg(d.unit), array_agg(d.partition_id), array_agg(0),
+                               array_agg(greatest(d.prev_end - v_window_messages + 1, 0)),
+                               array_agg(least(d.last_offset, d.prev_end + v_window_messages)),
+                               array_agg(null::timestamptz), p_units, p_keys) as offsets
+                    from (
+                        select distinct i.unit, i.partition_id, i.last_offset,
+                               v_prev_ends[i.unit] as prev_end
+                        from unnest(p_units, v_verdicts, v_partition_ids, v_last_offsets, v_offsets)
+                            as i (unit, verdict, partition_id, last_offset, "offset")
+                        where i.verdict = 'noop' and i."offset" is null
+                          and v_prev_ends[i.unit] < i.last_offset) d) w
+                cross join lateral unnest(v_offsets, w.offsets) with ordinality
+                    as i ("offset", elsewhere, item)
+                order by i.item);
+        end if;
     end if;
 
     return query
     select i.item::integer,
            case
-               when i."offset" > i.committed and i.verdict = 'noop' then 'invalid_lease'
-               when i."offset" > i.committed and i.verdict = 'unresolvable' then 'beyond_batch'
+               when i.verdict = 'noop' and i."offset" > v_prev_ends[i.unit] then 'invalid_lease'
+               when i.verdict = 'unresolvable' and i."offset" is not null then 'beyond_batch'
                else i.verdict
            end,
            i.released, i.dead_lettered, i.partition_id, i.group_id, i.queue_id, i.committed,
            i.last_offset
-    from unnest(v_verdicts, v_released, v_dead_lettered, v_partition_ids, v_group_ids, v_queue_ids,
-                v_committed, v_last_offsets, v_offsets)
+    from unnest(p_units, v_verdicts, v_released, v_dead_lettered, v_partition_ids, v_group_ids,
+                v_queue_ids, v_committed, v_last_offsets, v_offsets)
         with ordinality as i (
-            verdict, released, dead_lettered, partition_id, group_id, queue_id, committed,
+            unit, verdict, released, dead_lettered, partition_id, group_id, queue_id, committed,
             last_offset, "offset", item)
     order by i.item;
 end
@@ -200,11 +251,11 @@ comment on function queen_store.settled_acks(
 --            part undone, verdict
 --            duplicate     a message is in its lane already
 --            ack_rejected  an acknowledgement cannot be carried out
---            busy          a lane is cold or unknown, as append says: come again
+--            busy          a lane is cold or unknown, as append says, or a cursor was placed while
+--                          this call waited for others: come again
 -- Raises     QN400 bad_request (as append); QN409 duplicate, QN409 ack_rejected, QN503 busy are
 --            raised to undo what was done, and caught here
--- Cost       as append and ack_bundle, one subtransaction; without pushes 3 statements more, which
---            also remove up to 8 rows of bundles that ended 10 minutes ago
+-- Cost       as append and ack_bundle, one subtransaction; without pushes those of note_bundle
 create or replace function queen_store.transact(
     p_bundle_id uuid,
     -- The answer to this very bundle was lost, and the process that ran it is gone.
@@ -321,9 +372,13 @@ begin
                     p_supplied_lease_ids, p_ack_units, p_ack_keys, p_ack_statuses,
                     p_ack_errors) a
             loop
-                v_rejected := v_rejected or verdict not in ('done', 'noop', 'stale');
+                v_again := v_again or verdict = 'busy';
+                v_rejected := v_rejected or verdict not in ('done', 'noop', 'stale', 'busy');
                 return next;
             end loop;
+            if v_again then
+                raise exception using errcode = 'QN503', message = 'busy';
+            end if;
             if v_rejected then
                 raise exception using errcode = 'QN409', message = 'ack_rejected';
             end if;
@@ -348,7 +403,8 @@ comment on function queen_store.transact(
 -- Called by  transact
 -- Locks      bundles: the new row; expired rows, skip locked
 -- Returns    null, or when the bundle committed before
--- Cost       3 statements, the primary key: ids ascend with time, so the first rows are the oldest
+-- Cost       1 statement; in one call of 64, by the id, 1 more, which removes up to 512 rows by the
+--            primary key: ids ascend with time, so the first rows are the oldest
 create or replace function queen_store.note_bundle(p_bundle_id uuid)
 returns timestamptz
 language plpgsql volatile parallel unsafe
@@ -365,19 +421,23 @@ begin
         return (
             select b.committed_at from queen_store.bundles b where b.bundle_id = p_bundle_id);
     end if;
-    delete from queen_store.bundles b
-    where b.bundle_id = any (array(
-        select e.bundle_id
-        from queen_store.bundles e
-        where e.bundle_id = any (array(
-            select o.bundle_id
-            from (
-                select f.bundle_id, f.committed_at
-                from queen_store.bundles f
-                order by f.bundle_id
-                limit 8) o
-            where o.committed_at < clock_timestamp() - interval '10 minutes'))
-        for update skip locked));
+    -- Whoever has an older snapshot open keeps the index entries of removed rows alive, and every
+    -- sweep reads past them: so one in 64 sweeps, and takes what the others left.
+    if get_byte(uuid_send(p_bundle_id), 15) % 64 = 0 then
+        delete from queen_store.bundles b
+        where b.bundle_id = any (array(
+            select e.bundle_id
+            from queen_store.bundles e
+            where e.bundle_id = any (array(
+                select o.bundle_id
+                from (
+                    select f.bundle_id, f.committed_at
+                    from queen_store.bundles f
+                    order by f.bundle_id
+                    limit 512) o
+                where o.committed_at < clock_timestamp() - interval '10 minutes'))
+            for update skip locked));
+    end if;
     return null;
 end
 $$;

@@ -246,6 +246,7 @@ create table queen_store.cursors (
     epoch integer not null default 0,
     committed bigint not null,
     prev_committed bigint,
+    prev_end bigint,
     batch_end bigint,
     lease_id uuid,
     prev_lease uuid,
@@ -271,6 +272,7 @@ comment on column queen_store.cursors.generation is 'Generation of the group it 
 comment on column queen_store.cursors.epoch is 'Lower bound for the epoch of offset committed + 1.';
 comment on column queen_store.cursors.committed is 'Offset acknowledged last; the next one wanted is committed + 1.';
 comment on column queen_store.cursors.prev_committed is 'committed before the batch acknowledged last.';
+comment on column queen_store.cursors.prev_end is 'committed when prev_lease ended: what lies behind it that lease gave back.';
 comment on column queen_store.cursors.batch_end is 'Last offset of the leased batch, inclusive; null = no lease.';
 comment on column queen_store.cursors.lease_id is 'Holder; null = no lease.';
 comment on column queen_store.cursors.prev_lease is 'Lease whose batch was acknowledged last: its repeated acks are no-ops.';
@@ -298,6 +300,13 @@ comment on column queen_store.leases.expires_at is 'From then on the row may be 
 create table queen_store.bundles (
     bundle_id uuid primary key,
     committed_at timestamptz not null default clock_timestamp()
+) with (
+    autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_threshold = 500,
+    autovacuum_vacuum_insert_scale_factor = 0,
+    autovacuum_vacuum_insert_threshold = 10000,
+    autovacuum_vacuum_cost_delay = 0,
+    vacuum_truncate = off
 );
 comment on table queen_store.bundles is
     'One row per transaction without pushes: the trace by which a broker that lost the answer recognises its commit. Removed after 10 minutes by later ones.';

@@ -11,6 +11,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLWarning;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -113,54 +114,62 @@ final class TransactCall {
 
     List<Row> run(Connection connection) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(CALL)) {
-            Long[] ones = lanes.stream().map(lane -> 1L).toArray(Long[]::new);
-            Long[] zeros = lanes.stream().map(lane -> 0L).toArray(Long[]::new);
-            Long[] above = lanes.stream().map(lane -> -1L).toArray(Long[]::new);
-            statement.setObject(1, id);
-            statement.setBoolean(2, settle);
-            statement.setObject(3, tenant);
-            array(statement, 4, "int8", lanes.toArray());
-            array(statement, 5, "int8", flushIds.toArray());
-            array(statement, 6, "int8", ones);
-            array(statement, 7, "int8", zeros);
-            array(statement, 8, "int8", settle ? above : new Long[0]);
-            array(statement, 9, "int4", segmentLanes.toArray());
-            array(statement, 10, "int4", segmentCounts.toArray());
-            array(statement, 11, "bytea", keys.toArray(byte[][]::new));
-            array(statement, 12, "bytea", frames.toArray(byte[][]::new));
-            array(statement, 13, "int8", ackLanes.toArray());
-            array(statement, 14, "text", ackGroups.toArray());
-            array(statement, 15, "uuid", ackLeases.toArray());
-            array(statement, 16, "uuid", supplied.toArray());
-            array(statement, 17, "int4", ackUnits.toArray());
-            array(
-                    statement,
-                    18,
-                    "bytea",
-                    items.stream()
-                            .map(item -> MessageKey.of(item.transactionId()).bytes())
-                            .toArray(byte[][]::new));
-            array(
-                    statement,
-                    19,
-                    "int2",
-                    items.stream().map(item -> (short) item.status()).toArray());
-            array(statement, 20, "text", items.stream().map(Item::error).toArray());
-            List<Row> rows = new ArrayList<>();
-            try (ResultSet result = statement.executeQuery()) {
-                while (result.next()) {
-                    rows.add(
-                            new Row(
-                                    result.getString(1),
-                                    result.getInt(2),
-                                    result.getString(3),
-                                    (Long) result.getObject(4),
-                                    result.getBoolean(5),
-                                    result.getBoolean(6)));
-                }
-            }
-            return rows;
+            return rows(statement);
         }
+    }
+
+    /** What the server said beside its answer. */
+    @Nullable SQLWarning warnings(Connection connection) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(CALL)) {
+            rows(statement);
+            return statement.getWarnings();
+        }
+    }
+
+    private List<Row> rows(PreparedStatement statement) throws SQLException {
+        Long[] ones = lanes.stream().map(lane -> 1L).toArray(Long[]::new);
+        Long[] zeros = lanes.stream().map(lane -> 0L).toArray(Long[]::new);
+        Long[] above = lanes.stream().map(lane -> -1L).toArray(Long[]::new);
+        statement.setObject(1, id);
+        statement.setBoolean(2, settle);
+        statement.setObject(3, tenant);
+        array(statement, 4, "int8", lanes.toArray());
+        array(statement, 5, "int8", flushIds.toArray());
+        array(statement, 6, "int8", ones);
+        array(statement, 7, "int8", zeros);
+        array(statement, 8, "int8", settle ? above : new Long[0]);
+        array(statement, 9, "int4", segmentLanes.toArray());
+        array(statement, 10, "int4", segmentCounts.toArray());
+        array(statement, 11, "bytea", keys.toArray(byte[][]::new));
+        array(statement, 12, "bytea", frames.toArray(byte[][]::new));
+        array(statement, 13, "int8", ackLanes.toArray());
+        array(statement, 14, "text", ackGroups.toArray());
+        array(statement, 15, "uuid", ackLeases.toArray());
+        array(statement, 16, "uuid", supplied.toArray());
+        array(statement, 17, "int4", ackUnits.toArray());
+        array(
+                statement,
+                18,
+                "bytea",
+                items.stream()
+                        .map(item -> MessageKey.of(item.transactionId()).bytes())
+                        .toArray(byte[][]::new));
+        array(statement, 19, "int2", items.stream().map(item -> (short) item.status()).toArray());
+        array(statement, 20, "text", items.stream().map(Item::error).toArray());
+        List<Row> rows = new ArrayList<>();
+        try (ResultSet result = statement.executeQuery()) {
+            while (result.next()) {
+                rows.add(
+                        new Row(
+                                result.getString(1),
+                                result.getInt(2),
+                                result.getString(3),
+                                (Long) result.getObject(4),
+                                result.getBoolean(5),
+                                result.getBoolean(6)));
+            }
+        }
+        return rows;
     }
 
     private static void array(PreparedStatement statement, int at, String type, Object[] elements)

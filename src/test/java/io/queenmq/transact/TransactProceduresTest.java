@@ -192,50 +192,6 @@ class TransactProceduresTest {
     }
 
     @Test
-    void aLeaseNamedElsewherePassesForTheHolderOnly() throws SQLException {
-        UUID mine = lease();
-        assertEquals(
-                List.of("ack 1 done"),
-                run(
-                        new TransactCall()
-                                .require(UUID.randomUUID(), mine)
-                                .ack(lane, "g", null, completed("m11"))));
-        log.expire(lane, group);
-        UUID theirs = lease();
-        assertEquals(
-                List.of("ack 1 invalid_lease", "undone 0 ack_rejected"),
-                run(new TransactCall().require(mine).ack(lane, "g", null, completed("m12"))));
-        assertEquals(
-                List.of("ack 1 done"),
-                run(new TransactCall().require(theirs).ack(lane, "g", null, completed("m12"))));
-    }
-
-    @Test
-    void aRepetitionUnderTheLeaseAcknowledgedLastIsANoop() throws SQLException {
-        UUID lease = lease();
-        TransactCall call = new TransactCall().ack(lane, "g", lease, completed("m19"));
-        assertEquals(List.of("ack 1 done"), run(call));
-        assertEquals(List.of("ack 1 noop"), run(call.named(UUID.randomUUID())));
-        UUID next = lease();
-        assertEquals(
-                List.of("ack 1 noop", "ack 2 done"),
-                run(
-                        new TransactCall()
-                                .require(next)
-                                .ack(lane, "g", lease, completed("m19"), completed("m20"))));
-    }
-
-    @Test
-    void whatALeaseGaveBackIsNotAcknowledgedByIt() throws SQLException {
-        UUID lease = lease();
-        assertEquals(
-                List.of("ack 1 done"), run(new TransactCall().ack(lane, "g", lease, retry("m15"))));
-        assertEquals(
-                List.of("ack 1 invalid_lease", "undone 0 ack_rejected"),
-                run(new TransactCall().ack(lane, "g", lease, completed("m16"))));
-    }
-
-    @Test
     void aDeadLetterIsInTheSameCommitAndGoesWithIt() throws SQLException {
         UUID lease = lease();
         log.append(target, "there");
@@ -343,21 +299,60 @@ class TransactProceduresTest {
     }
 
     @Test
-    void tracesOfOldBundlesAreRemovedAFewAtATime() throws SQLException {
+    void tracesOfOldBundlesAreRemovedByOneCallInSixtyFour() throws SQLException {
         log.run("delete from queen_store.bundles");
         log.run(
                 "insert into queen_store.bundles select ('00000000-0000-7000-8000-' ||"
                         + " lpad(n::text, 12, '0'))::uuid, clock_timestamp() - interval '11 minutes'"
-                        + " from generate_series(1, 10) n");
-        run(new TransactCall().ack(lane, "g", null, completed("m10")));
-        assertEquals(3, log.rows("select from queen_store.bundles").size());
-        run(new TransactCall().ack(lane, "g", null, completed("m11")));
-        assertEquals(2, log.rows("select from queen_store.bundles").size());
-        run(new TransactCall().ack(lane, "g", null, completed("m12")));
-        assertEquals(3, log.rows("select from queen_store.bundles").size(), "none is fresh");
+                        + " from generate_series(1, 600) n");
+        for (int i = 1; i <= 64; i++) {
+            run(
+                    new TransactCall()
+                            .named(
+                                    UUID.fromString(
+                                            "01900000-0000-7000-8000-0000000001%02x".formatted(i)))
+                            .ack(lane, "g", null, completed("m10")));
+            assertEquals(i < 64 ? 600 + i : 600 + i - 512, bundles());
+        }
+        run(
+                new TransactCall()
+                        .named(UUID.fromString("01900000-0000-7000-8000-000000000200"))
+                        .ack(lane, "g", null, completed("m10")));
+        assertEquals(65, bundles(), "none that is fresh");
+    }
+
+    private int bundles() throws SQLException {
+        return log.rows("select from queen_store.bundles").size();
     }
 
     // Two connections.
+
+    @Test
+    void aCursorPlacedWhileTheBundleWaitedForAnotherAsksToComeAgain() throws Exception {
+        long fresh =
+                log.lane(
+                        (int)
+                                log.value(
+                                        "select queue_id from queen_store.partitions where id = ?",
+                                        lane));
+        log.fill(fresh, 1, 1);
+        connection.setAutoCommit(false);
+        assertEquals(
+                List.of("ack 1 done"),
+                run(new TransactCall().ack(lane, "g", null, completed("m10"))));
+        TransactCall both =
+                new TransactCall()
+                        .push(target, "a")
+                        .ack(lane, "g", null, completed("m11"))
+                        .ack(fresh, "g", null, completed("m0"));
+        Future<List<Row>> waiting = threads.submit(() -> both.run(other));
+        awaitLockOf(other);
+        log.cursor(fresh, group, -1);
+        connection.commit();
+        assertEquals(
+                "[push 1 queued, ack 1 done, ack 2 busy, undone 0 busy]", waiting.get().toString());
+        assertEquals("[push 1 queued, ack 1 done, ack 2 done]", both.run(other).toString());
+    }
 
     @Test
     void bundlesOverTheSameLanesInAnyOrderWaitForEachOther() throws Exception {

@@ -1,0 +1,170 @@
+package io.queenmq.transact;
+
+import static io.queenmq.testkit.LogFixture.Item.completed;
+import static io.queenmq.testkit.LogFixture.Item.failed;
+import static io.queenmq.testkit.LogFixture.Item.retry;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+
+import io.queenmq.testkit.LogFixture;
+import io.queenmq.testkit.LogFixture.Job;
+import io.queenmq.testkit.TestDatabase;
+import io.queenmq.transact.TransactCall.Row;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Which leases pass for the acks of a bundle: of two workers only one may commit its output. */
+class TransactLeaseProceduresTest {
+    private static TestDatabase database;
+
+    private Connection connection;
+    private LogFixture log;
+    private int group;
+
+    /** Holds m10 to m19 and more, acknowledged up to 9. */
+    private long lane;
+
+    private long target;
+
+    @BeforeAll
+    static void create() {
+        database = TestDatabase.migrated();
+    }
+
+    @AfterAll
+    static void drop() {
+        database.close();
+    }
+
+    @BeforeEach
+    void open() throws SQLException {
+        connection = database.connect();
+        log = new LogFixture(connection);
+        int queue = log.queue();
+        group = log.group(queue);
+        lane = log.lane(queue);
+        log.fill(lane, 5, 6);
+        log.cursor(lane, group, 9);
+        target = log.lane(log.queue());
+    }
+
+    @AfterEach
+    void close() throws SQLException {
+        connection.close();
+    }
+
+    private UUID lease() throws SQLException {
+        UUID lease = log.claimLeased(Job.of(10), group, lane).getFirst().leaseId();
+        assertNotNull(lease);
+        return lease;
+    }
+
+    private List<String> run(TransactCall call) throws SQLException {
+        return call.run(connection).stream().map(Row::toString).toList();
+    }
+
+    @Test
+    void aLeaseNamedElsewherePassesForTheHolderOnly() throws SQLException {
+        UUID mine = lease();
+        assertEquals(
+                List.of("ack 1 done"),
+                run(
+                        new TransactCall()
+                                .require(UUID.randomUUID(), mine)
+                                .ack(lane, "g", null, completed("m11"))));
+        log.expire(lane, group);
+        UUID theirs = lease();
+        assertEquals(
+                List.of("ack 1 invalid_lease", "undone 0 ack_rejected"),
+                run(new TransactCall().require(mine).ack(lane, "g", null, completed("m12"))));
+        assertEquals(
+                List.of("ack 1 done"),
+                run(new TransactCall().require(theirs).ack(lane, "g", null, completed("m12"))));
+    }
+
+    @Test
+    void aRepetitionUnderTheLeaseAcknowledgedLastIsANoop() throws SQLException {
+        UUID lease = lease();
+        TransactCall call = new TransactCall().ack(lane, "g", lease, completed("m19"));
+        assertEquals(List.of("ack 1 done"), run(call));
+        assertEquals(List.of("ack 1 noop"), run(call.named(UUID.randomUUID())));
+        UUID next = lease();
+        assertEquals(
+                List.of("ack 1 noop", "ack 2 done"),
+                run(
+                        new TransactCall()
+                                .require(next)
+                                .ack(lane, "g", lease, completed("m19"), completed("m20"))));
+    }
+
+    @Test
+    void whatALeaseGaveBackIsNotAcknowledgedByIt() throws SQLException {
+        UUID lease = lease();
+        assertEquals(
+                List.of("ack 1 done"), run(new TransactCall().ack(lane, "g", lease, retry("m15"))));
+        assertEquals(
+                List.of("ack 1 invalid_lease", "undone 0 ack_rejected"),
+                run(new TransactCall().ack(lane, "g", lease, completed("m16"))));
+    }
+
+    @Test
+    void whatALeaseGaveBackItDoesNotAcknowledgeAfterTheNextHolderDidEither() throws SQLException {
+        UUID mine = lease();
+        assertEquals(
+                List.of("ack 1 done", "ack 2 done"),
+                run(
+                        new TransactCall()
+                                .ack(lane, "g", mine, completed("m14"), failed("m15", "slow"))));
+        UUID theirs = lease();
+        for (String id : List.of("m15", "m16")) {
+            assertEquals(
+                    List.of("ack 1 done"),
+                    run(new TransactCall().ack(lane, "g", theirs, completed(id))));
+        }
+        for (String id : List.of("m15", "m16")) {
+            assertEquals(
+                    List.of("push 1 queued", "ack 1 invalid_lease", "undone 0 ack_rejected"),
+                    run(new TransactCall().push(target, "a").ack(lane, "g", mine, completed(id))));
+        }
+        assertEquals(
+                -1L,
+                log.value("select last_offset from queen_store.partitions where id = ?", target));
+        assertEquals(
+                List.of("ack 1 noop", "ack 2 noop"),
+                run(new TransactCall().ack(lane, "g", mine, completed("m14"), completed("m10"))));
+    }
+
+    @Test
+    void aRepetitionPassesForWhatItsLeaseAcknowledgedBitByBit() throws SQLException {
+        UUID lease = lease();
+        for (String id : List.of("m12", "m15", "m19")) {
+            assertEquals(
+                    List.of("ack 1 done"),
+                    run(new TransactCall().ack(lane, "g", lease, completed(id))));
+        }
+        assertEquals(
+                List.of(
+                        "ack 1 noop",
+                        "ack 2 noop",
+                        "ack 3 noop",
+                        "ack 4 invalid_lease",
+                        "undone 0 ack_rejected"),
+                run(
+                        new TransactCall()
+                                .ack(
+                                        lane,
+                                        "g",
+                                        lease,
+                                        completed("m11"),
+                                        completed("m14"),
+                                        completed("m19"),
+                                        completed("m20"))));
+    }
+}
