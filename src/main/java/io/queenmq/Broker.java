@@ -1,14 +1,18 @@
 package io.queenmq;
 
 import io.queenmq.ack.Ack;
+import io.queenmq.ack.DeadLetters;
 import io.queenmq.ack.Deliveries;
+import io.queenmq.admin.AdminPlane;
 import io.queenmq.cipher.PayloadCipher;
+import io.queenmq.db.ColdReads;
 import io.queenmq.db.Database;
 import io.queenmq.db.DatabaseConfig;
 import io.queenmq.db.Health;
 import io.queenmq.db.Migrations;
 import io.queenmq.dedup.KeyMemory;
 import io.queenmq.embedded.EmbeddedPostgres;
+import io.queenmq.group.GroupPositions;
 import io.queenmq.group.Groups;
 import io.queenmq.hint.HintOutbox;
 import io.queenmq.http.DataPlane;
@@ -31,6 +35,7 @@ import io.queenmq.transact.Transact;
 import io.queenmq.web.Listener;
 import io.queenmq.web.Router;
 import io.queenmq.web.WebConfig;
+
 import java.time.Duration;
 import java.util.Optional;
 
@@ -77,6 +82,8 @@ public final class Broker implements AutoCloseable {
                             .orElse(config.database());
             new Migrations(databaseConfig, clock).apply();
             Database database = parts.own("db", new Database(databaseConfig, metrics, clock));
+            ColdReads coldReads =
+                    parts.own("cold-reads", new ColdReads(databaseConfig, metrics, clock));
             Health health = parts.own("health", new Health(databaseConfig, clock));
 
             HintOutbox outbox = new HintOutbox();
@@ -177,6 +184,10 @@ public final class Broker implements AutoCloseable {
                             cipher,
                             health::databaseTakesWrites,
                             Version.current())
+                    .addTo(routes);
+            new AdminPlane(
+                            new GroupPositions(database, groups, ready),
+                            new DeadLetters(database, coldReads, ready, clock))
                     .addTo(routes);
             web = config.web();
             listener = new Listener(web, routes.build(), clock, metrics);

@@ -347,9 +347,12 @@ begin
                            as window_seconds,
                        case when i.turn <> v_turn then null
                             when i.refusal is not null then i.refusal
-                            when q.deleted_at is not null
-                                or c.generation is distinct from g.generation
+                            when q.deleted_at is not null or c.generation is null
                                 then 'consumer_not_found'
+                            -- A seek or delete of the group ended every lease of before.
+                            when c.generation <> g.generation then
+                                case when i.lease_id is null then 'consumer_not_found'
+                                     else 'invalid_lease' end
                             when i.leader <> all (coalesce(v_locked, '{}')) then 'busy'
                             when c.prev_lease = i.lease_id then 'repeat'
                             when i.lease_id is null

@@ -1,12 +1,50 @@
 -- Groups: registration, and where a lane begins for a group that has no cursor in it yet.
 
--- queen_store.oldest_writer: earliest start of a transaction that may hold messages nobody sees
--- yet. An append locks the lane's row before it stamps created_at, so whoever has stamped but not
--- committed is found here by its lock on the table.
+-- queen_store.oldest_writer_session: the transaction that has been open longest of those that may
+-- hold messages nobody sees yet. An append locks the lane's row before it stamps created_at, so
+-- whoever has stamped but not committed is found here by its lock on the table.
+-- Called by  oldest_writer, seek_queue
+-- Locks      none
+-- Returns    no row = no such transaction; one whose start the server hides counts as 60 s old
+--            (grant pg_read_all_stats), a prepared one, which has no pid, as begun 10 min before
+--            its PREPARE
+-- Cost       1 statement over the lock table
+create or replace function queen_store.oldest_writer_session()
+returns table (started_at timestamptz, pid integer, application_name text)
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select case when l.pid is null
+                    then coalesce(x.prepared, clock_timestamp()) - interval '10 minutes'
+                else coalesce(a.xact_start, clock_timestamp() - interval '60 seconds') end
+               as started_at,
+           l.pid, coalesce(a.application_name, x.gid)
+    from pg_locks l
+    left join pg_stat_activity a on a.pid = l.pid
+    -- A prepared transaction has no pid; the lock on its own number says which one it is.
+    left join pg_locks t
+        on l.pid is null and t.pid is null and t.locktype = 'transactionid'
+       and t.virtualtransaction = l.virtualtransaction
+    left join pg_prepared_xacts x on x.transaction = t.transactionid
+    where l.locktype = 'relation'
+      and l.database = (select d.oid from pg_database d where d.datname = current_database())
+      and l.relation = 'queen_store.partitions'::regclass
+      and l.mode in ('RowShareLock', 'RowExclusiveLock')
+      and l.granted
+    order by started_at
+    limit 1;
+end
+$$;
+comment on function queen_store.oldest_writer_session() is
+    'The transaction open longest that may hold messages nobody sees yet; no row = none. Locks: none.';
+
+-- queen_store.oldest_writer: when that transaction began.
 -- Called by  safe_instant, ReadyProcedures
 -- Locks      none
--- Returns    null = no such transaction; one whose start the server hides counts as 60 s old (grant
---            pg_read_all_stats), a prepared one as begun 10 min before its PREPARE
+-- Returns    null = no such transaction
 -- Cost       1 statement over the lock table
 create or replace function queen_store.oldest_writer()
 returns timestamptz
@@ -14,23 +52,7 @@ language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    return (
-        select min(case
-                   when l.pid is null
-                       then coalesce(x.prepared, clock_timestamp()) - interval '10 minutes'
-                   else coalesce(a.xact_start, clock_timestamp() - interval '60 seconds') end)
-        from pg_locks l
-        left join pg_stat_activity a on a.pid = l.pid
-        -- A prepared transaction has no pid; the lock on its own number says which one it is.
-        left join pg_locks t
-            on l.pid is null and t.pid is null and t.locktype = 'transactionid'
-           and t.virtualtransaction = l.virtualtransaction
-        left join pg_prepared_xacts x on x.transaction = t.transactionid
-        where l.locktype = 'relation'
-          and l.database = (select d.oid from pg_database d where d.datname = current_database())
-          and l.relation = 'queen_store.partitions'::regclass
-          and l.mode in ('RowShareLock', 'RowExclusiveLock')
-          and l.granted);
+    return (select w.started_at from queen_store.oldest_writer_session() w);
 end
 $$;
 comment on function queen_store.oldest_writer() is

@@ -4,6 +4,7 @@ import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPac
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -17,6 +18,9 @@ import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchCondition;
 import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
+
+import org.junit.jupiter.api.Test;
+
 import java.time.Instant;
 import java.util.HashSet;
 import java.util.List;
@@ -24,7 +28,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import org.junit.jupiter.api.Test;
 
 /** The arrows between rooms: packages are the architecture. */
 class ArchitectureTest {
@@ -33,7 +36,7 @@ class ArchitectureTest {
                     .withImportOption(new ImportOption.DoNotIncludeTests())
                     .importPackages("io.queenmq");
 
-    private static final Set<String> EDGE = Set.of("http", "cli");
+    private static final Set<String> EDGE = Set.of("http", "admin", "cli");
 
     private static final Set<String> FOUNDATION =
             Set.of(
@@ -185,10 +188,27 @@ class ArchitectureTest {
     void onlyWebAndEdgesSeeTheHttpServer() {
         noClasses()
                 .that()
-                .resideOutsideOfPackages("io.queenmq.web..", "io.queenmq.http..")
+                .resideOutsideOfPackages(
+                        "io.queenmq.web..", "io.queenmq.http..", "io.queenmq.admin..")
                 .should()
                 .dependOnClassesThat(
                         resideInAnyPackage("io.helidon.webserver..", "io.helidon.http.."))
+                .check(CLASSES);
+    }
+
+    @Test
+    void onlyDbAndReadsSeeTheClientOfColdReads() {
+        noClasses()
+                .that(
+                        new DescribedPredicate<JavaClass>("neither db nor made for reading") {
+                            @Override
+                            public boolean test(JavaClass type) {
+                                return !room(type).equals("db")
+                                        && !outermost(type).endsWith("Reads");
+                            }
+                        })
+                .should()
+                .dependOnClassesThat(resideInAPackage("io.helidon.dbclient.."))
                 .check(CLASSES);
     }
 

@@ -2,6 +2,9 @@ package io.queenmq.group;
 
 import io.queenmq.db.Database;
 import io.queenmq.runtime.Clock;
+
+import org.jspecify.annotations.Nullable;
+
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.UUID;
@@ -10,7 +13,6 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Consumer groups by name, remembered: a pop of a known group asks the database nothing. Many that
@@ -29,6 +31,12 @@ public final class Groups {
 
         private Entry(long sinceNanos) {
             this.sinceNanos = sinceNanos;
+        }
+
+        private boolean says(Registration.Known known) {
+            return answer.isDone()
+                    && !answer.isCompletedExceptionally()
+                    && answer.join().equals(known);
         }
 
         /** Whether it is, or may turn out to be, a group of that queue. */
@@ -75,6 +83,20 @@ public final class Groups {
     /** Makes the group known without registering it, for a pop of a single lane. */
     public Registration touch(UUID tenant, String queue, String group) {
         return find(new Key(tenant, queue, group), null, false, false);
+    }
+
+    /**
+     * Whether this is still what is known of the group. A poll asks once it is parked: what changed
+     * before has not woken it.
+     */
+    public boolean isCurrent(UUID tenant, String queue, String group, Registration.Known known) {
+        entriesLock.lock();
+        try {
+            Entry entry = entries.get(new Key(tenant, queue, group));
+            return entry != null && entry.says(known);
+        } finally {
+            entriesLock.unlock();
+        }
     }
 
     /** A queue changed or went, or groups of it did. */

@@ -5,11 +5,13 @@ public sealed interface Registration {
     /**
      * A group of a queue.
      *
+     * @param generation rises when all its cursors are set aside: what was found out about its
+     *     lanes before says nothing any more
      * @param registered whether it has a rule where lanes without a cursor begin; false for one
      *     that only pops of single lanes have used
      * @param conflation whether of each lane only the newest message is delivered
      */
-    record Known(int queueId, int groupId, boolean registered, boolean conflation)
+    record Known(int queueId, int groupId, int generation, boolean registered, boolean conflation)
             implements Registration {}
 
     /** Another transaction is making the queue or the group just now. */

@@ -43,6 +43,16 @@ public final class HintOutbox {
         add(() -> addLane(freed, queueId, lane));
     }
 
+    /** Any lane of the queue may have work again: there is no need to name some. */
+    public void queueWritten(int queueId) {
+        add(
+                () -> {
+                    queues.add(queueId);
+                    written.values().removeIf(queue -> queue == queueId);
+                    freed.values().removeIf(queue -> queue == queueId);
+                });
+    }
+
     public void queueChanged(int queueId) {
         add(() -> changed.add(queueId));
     }

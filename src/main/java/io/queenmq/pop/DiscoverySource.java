@@ -7,6 +7,9 @@ import io.queenmq.ready.GroupLanes;
 import io.queenmq.ready.Poll;
 import io.queenmq.ready.ReadyLanes;
 import io.queenmq.runtime.Clock;
+
+import org.jspecify.annotations.Nullable;
+
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -15,7 +18,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Any lane of the queues that labels match. The labels are looked up at first, and again when a
@@ -94,6 +96,7 @@ final class DiscoverySource implements Source {
         }
         for (GroupLanes home : lanes.values()) {
             if (!home.park(poll)) {
+                lookUp |= home.isDropped();
                 return false;
             }
         }
@@ -150,7 +153,9 @@ final class DiscoverySource implements Source {
                             false);
             switch (registration) {
                 case Registration.Known known -> {
-                    found.put(known.queueId(), ready.lanes(known.queueId(), known.groupId()));
+                    found.put(
+                            known.queueId(),
+                            ready.lanes(known.queueId(), known.groupId(), known.generation()));
                     conflating |= known.conflation();
                     plain |= !known.conflation();
                 }

@@ -7,10 +7,12 @@ import io.queenmq.ready.GroupLanes;
 import io.queenmq.ready.Poll;
 import io.queenmq.ready.ReadyLanes;
 import io.queenmq.runtime.Clock;
+
+import org.jspecify.annotations.Nullable;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Any lane of one queue. The queue is looked up by name at every look: it may be another by now.
@@ -25,6 +27,7 @@ final class QueueSource implements Source {
     private final String queue;
     private final StartRule rule;
     private @Nullable GroupLanes lanes;
+    private Registration.@Nullable Known group;
     private boolean called;
     private boolean busy;
     private Conflation conflation = Conflation.NONE;
@@ -58,11 +61,13 @@ final class QueueSource implements Source {
             busy = true;
             pass();
             lanes = null;
+            group = null;
             return Candidates.NONE;
         }
         busy = false;
+        group = known;
         conflation = Conflation.of(request.conflation(), known.conflation());
-        GroupLanes current = ready.lanes(known.queueId(), known.groupId());
+        GroupLanes current = ready.lanes(known.queueId(), known.groupId(), known.generation());
         if (current != lanes) {
             pass();
             lanes = current;
@@ -84,7 +89,10 @@ final class QueueSource implements Source {
 
     @Override
     public boolean park(Poll poll) {
-        return lanes == null || lanes.park(poll);
+        return lanes == null
+                || group == null
+                || (lanes.park(poll)
+                        && groups.isCurrent(request.tenant(), queue, request.group(), group));
     }
 
     @Override

@@ -1,5 +1,7 @@
 package io.queenmq.ready;
 
+import org.jspecify.annotations.Nullable;
+
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -9,7 +11,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The lanes of one (queue, group) that may have work, and the polls parked for them. Pops take
@@ -24,6 +25,7 @@ public final class GroupLanes implements Findings {
     private final ReadyLanes owner;
     private final int queueId;
     private final int groupId;
+    private final int generation;
 
     /** Guards the table, the parked polls and the flags below; never held across a call. */
     private final ReentrantLock lanesLock = new ReentrantLock();
@@ -45,10 +47,11 @@ public final class GroupLanes implements Findings {
 
     volatile long seededNanos;
 
-    GroupLanes(ReadyLanes owner, int queueId, int groupId) {
+    GroupLanes(ReadyLanes owner, int queueId, int groupId, int generation) {
         this.owner = owner;
         this.queueId = queueId;
         this.groupId = groupId;
+        this.generation = generation;
         this.usedNanos = owner.clock.nanos();
     }
 
@@ -58,6 +61,11 @@ public final class GroupLanes implements Findings {
 
     public int groupId() {
         return groupId;
+    }
+
+    /** Whether it says nothing about a group of that generation. */
+    boolean isOutdated(int current) {
+        return generation < current || isDropped();
     }
 
     /**
@@ -273,6 +281,27 @@ public final class GroupLanes implements Findings {
         try {
             usedNanos = owner.clock.nanos();
             return !dropped;
+        } finally {
+            lanesLock.unlock();
+        }
+    }
+
+    /** Another has taken its place: nobody parks here any more, and whoever does looks again. */
+    void drop() {
+        lanesLock.lock();
+        try {
+            dropped = true;
+        } finally {
+            lanesLock.unlock();
+        }
+        wakeParked();
+    }
+
+    /** Whether another must be taken in its place. */
+    public boolean isDropped() {
+        lanesLock.lock();
+        try {
+            return dropped;
         } finally {
             lanesLock.unlock();
         }

@@ -1,16 +1,16 @@
 package io.queenmq.ready;
 
-import java.util.ArrayList;
+import org.jspecify.annotations.Nullable;
+
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.SequencedSet;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
-import org.jspecify.annotations.Nullable;
+import java.util.function.Predicate;
 
 /**
  * Polls that wait for one lane: by number, or by name while the lane does not exist. A poll enters
@@ -79,11 +79,7 @@ final class PinnedPolls {
                     });
         }
         if (!byName.isEmpty()) {
-            Set<Poll> polls =
-                    byName.remove(new Name(lane.tenant(), lane.queue(), lane.partition()));
-            if (polls != null) {
-                polls.forEach(Poll::wake);
-            }
+            wakeNamed(new Name(lane.tenant(), lane.queue(), lane.partition()));
         }
     }
 
@@ -107,7 +103,9 @@ final class PinnedPolls {
 
     /** The queue changed: its polls look up again what they wait for. */
     void changed(int queueId) {
-        byNumber.values().removeIf(lane -> lane.queueId() == queueId && wakeAll(lane));
+        for (Long number : byNumber.keySet()) {
+            wakeAll(number, lane -> lane.queueId() == queueId);
+        }
     }
 
     /** Queues of the lanes that are waited for. */
@@ -118,20 +116,37 @@ final class PinnedPolls {
     }
 
     void wakeAll() {
-        byNumber.values().removeIf(PinnedPolls::wakeAll);
+        for (Long number : byNumber.keySet()) {
+            wakeAll(number, lane -> true);
+        }
         wakeNamed();
     }
 
     /** Polls of lanes that did not exist look for them again. */
     void wakeNamed() {
-        List<Set<Poll>> named = new ArrayList<>(byName.values());
-        byName.clear();
-        named.forEach(polls -> polls.forEach(Poll::wake));
+        byName.keySet().forEach(this::wakeNamed);
     }
 
-    private static boolean wakeAll(Lane lane) {
-        lane.byGroup().values().forEach(polls -> polls.forEach(Poll::wake));
-        return true;
+    private void wakeNamed(Name name) {
+        byName.computeIfPresent(
+                name,
+                (key, polls) -> {
+                    polls.forEach(Poll::wake);
+                    return null;
+                });
+    }
+
+    /** Within the map's own exclusion of the key: polls come and go there. */
+    private void wakeAll(Long number, Predicate<Lane> which) {
+        byNumber.computeIfPresent(
+                number,
+                (key, lane) -> {
+                    if (!which.test(lane)) {
+                        return lane;
+                    }
+                    lane.byGroup().values().forEach(polls -> polls.forEach(Poll::wake));
+                    return null;
+                });
     }
 
     /** Wakes the poll that waits longest; true = it was the last. */

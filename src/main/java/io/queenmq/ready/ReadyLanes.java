@@ -7,6 +7,9 @@ import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
+
+import org.jspecify.annotations.Nullable;
+
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -18,7 +21,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Which lanes may have work, per (queue, group) that is popped from, and every poll that waits.
@@ -84,13 +86,16 @@ public final class ReadyLanes implements LaneWrites, AutoCloseable {
         this.reseed = new Reseed(this, source, metrics);
     }
 
-    /** The lanes of a group, filled from the tables at its first use. */
-    public GroupLanes lanes(int queueId, int groupId) {
+    /**
+     * The lanes of a group, filled from the tables at the first use of a generation: what was found
+     * out in an earlier one is forgotten, and polls parked for it look again.
+     */
+    public GroupLanes lanes(int queueId, int groupId, int generation) {
         GroupLanes lanes;
         do {
             lanes = find(queueId, groupId);
-            if (lanes == null) {
-                lanes = create(queueId, groupId);
+            if (lanes == null || lanes.isOutdated(generation)) {
+                lanes = create(queueId, groupId, generation);
             }
         } while (!lanes.use());
         reseed.awaitFirst(lanes);
@@ -165,10 +170,38 @@ public final class ReadyLanes implements LaneWrites, AutoCloseable {
         }
     }
 
+    /** The cursor of a group was set to {@code committed} in one lane, and its lease ended. */
+    public void sought(int queueId, int groupId, long lane, long committed, long lastOffset) {
+        GroupLanes lanes = find(queueId, groupId);
+        if (lanes != null) {
+            lanes.freed(lane);
+        }
+        if (lastOffset > committed) {
+            outbox.laneFreed(queueId, lane);
+            pinned.freed(lane, groupId);
+        }
+    }
+
     /** A queue's options, labels or groups changed, or it was deleted. */
     public void queueChanged(int queueId) {
         outbox.queueChanged(queueId);
         heardChanged(queueId);
+    }
+
+    /** What is known of the lanes of a group holds no longer: its next pop reads the tables. */
+    public void forget(int queueId, int groupId) {
+        GroupLanes lanes = find(queueId, groupId);
+        if (lanes != null) {
+            lanes.drop();
+        }
+    }
+
+    /** Groups of a queue begin elsewhere: any of its lanes may have work for them again. */
+    public void groupsMoved(int queueId) {
+        outbox.queueChanged(queueId);
+        outbox.queueWritten(queueId);
+        heardChanged(queueId);
+        queueWritten(queueId);
     }
 
     /** Lanes were written, here or elsewhere. */
@@ -331,21 +364,31 @@ public final class ReadyLanes implements LaneWrites, AutoCloseable {
         return null;
     }
 
-    private GroupLanes create(int queueId, int groupId) {
+    private GroupLanes create(int queueId, int groupId, int generation) {
+        GroupLanes fresh = new GroupLanes(this, queueId, groupId, generation);
+        List<GroupLanes> outdated = new ArrayList<>();
         GroupLanes[] groups =
                 queues.compute(
                         queueId,
                         (key, present) -> {
+                            outdated.clear();
                             GroupLanes[] old = present == null ? NO_GROUPS : present;
-                            for (GroupLanes lanes : old) {
-                                if (lanes.groupId() == groupId) {
-                                    return old;
+                            for (int i = 0; i < old.length; i++) {
+                                if (old[i].groupId() == groupId) {
+                                    if (!old[i].isOutdated(generation)) {
+                                        return old;
+                                    }
+                                    outdated.add(old[i]);
+                                    GroupLanes[] all = old.clone();
+                                    all[i] = fresh;
+                                    return all;
                                 }
                             }
                             GroupLanes[] all = Arrays.copyOf(old, old.length + 1);
-                            all[old.length] = new GroupLanes(this, queueId, groupId);
+                            all[old.length] = fresh;
                             return all;
                         });
+        outdated.forEach(GroupLanes::drop);
         for (GroupLanes lanes : groups) {
             if (lanes.groupId() == groupId) {
                 return lanes;

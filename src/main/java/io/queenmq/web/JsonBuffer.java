@@ -1,13 +1,15 @@
 package io.queenmq.web;
 
 import io.queenmq.model.Slice;
+
+import org.jspecify.annotations.Nullable;
+
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
 import java.util.Arrays;
 import java.util.UUID;
-import org.jspecify.annotations.Nullable;
 
 /**
  * JSON text under construction, in one growing array that is sent as it is. It knows how values are
@@ -18,6 +20,8 @@ public final class JsonBuffer {
     private static final byte[] NULL = ascii("null");
     private static final byte[] TRUE = ascii("true");
     private static final byte[] FALSE = ascii("false");
+    private static final int MICROS_DIGITS = 6;
+    private static final int MILLIS_DIGITS = 3;
     private static final int LENGTH_MAX = Integer.MAX_VALUE - 16;
 
     private byte[] bytes;
@@ -188,6 +192,15 @@ public final class JsonBuffer {
 
     /** A quoted instant in UTC with microseconds, or null. */
     public JsonBuffer instant(@Nullable Instant instant) {
+        return instant(instant, MICROS_DIGITS, 1_000);
+    }
+
+    /** A quoted instant in UTC with milliseconds, or null. */
+    public JsonBuffer millis(@Nullable Instant instant) {
+        return instant(instant, MILLIS_DIGITS, 1_000_000);
+    }
+
+    private JsonBuffer instant(@Nullable Instant instant, int fractionDigits, int fractionNanos) {
         if (instant == null) {
             return raw(NULL);
         }
@@ -197,7 +210,7 @@ public final class JsonBuffer {
         raw('"').digits(at.getYear(), 4).raw('-').digits(at.getMonthValue(), 2).raw('-');
         digits(at.getDayOfMonth(), 2).raw('T').digits(at.getHour(), 2).raw(':');
         digits(at.getMinute(), 2).raw(':').digits(at.getSecond(), 2).raw('.');
-        return digits(at.getNano() / 1_000, 6).raw('Z').raw('"');
+        return digits(at.getNano() / fractionNanos, fractionDigits).raw('Z').raw('"');
     }
 
     private JsonBuffer digits(int value, int width) {

@@ -4,10 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.queenmq.pop.StartAt;
 import io.queenmq.testkit.Contract;
-import java.time.Instant;
+
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+
+import java.time.Instant;
 
 class SubscriptionTest {
     private static final StartAt NOW = new StartAt.Now();
@@ -49,13 +51,17 @@ class SubscriptionTest {
             })
     @Contract("pop-param-9")
     void isoTimestampsAreReadInUtc(String text) {
-        assertEquals(Instant.parse("2026-07-30T09:00:00Z"), Subscription.instant(text));
+        assertEquals(
+                new StartAt.At(Instant.parse("2026-07-30T09:00:00Z")),
+                Subscription.of("new", text, true));
     }
 
     @Test
     @Contract("pop-param-9")
     void aDateIsItsMidnight() {
-        assertEquals(Instant.parse("2026-07-30T00:00:00Z"), Subscription.instant("2026-07-30"));
+        assertEquals(
+                new StartAt.At(Instant.parse("2026-07-30T00:00:00Z")),
+                Subscription.of("new", "2026-07-30", true));
     }
 
     @ParameterizedTest

@@ -13,6 +13,11 @@ import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
 import io.queenmq.testkit.Contract;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -23,9 +28,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
 class ReadyTest {
@@ -62,15 +64,15 @@ class ReadyTest {
     @Test
     void firstUseReadsTheTablesOnce() {
         stored.add(new LaneSource.Found(5, 9, Instant.EPOCH, null));
-        GroupLanes lanes = ready.lanes(QUEUE, GROUP);
+        GroupLanes lanes = ready.lanes(QUEUE, GROUP, 1);
         assertArrayEquals(new long[] {5}, lanes.take(false, 10));
-        ready.lanes(QUEUE, GROUP);
+        ready.lanes(QUEUE, GROUP, 1);
         assertEquals(1, readings.get());
     }
 
     @Test
     void aLaneThatWaitsForItsWindowIsReadyWhenTheMessageHasComeThatFillsIt() {
-        GroupLanes lanes = ready.lanes(QUEUE, GROUP);
+        GroupLanes lanes = ready.lanes(QUEUE, GROUP, 1);
         write(42, 0);
         lanes.take(false, 1);
         lanes.deferred(42, 0, Instant.now().plusSeconds(3600), 99);
@@ -82,7 +84,7 @@ class ReadyTest {
 
     @Test
     void aWindowThatFilledWhileItsClaimWasUnderWayIsNotWaitedFor() {
-        GroupLanes lanes = ready.lanes(QUEUE, GROUP);
+        GroupLanes lanes = ready.lanes(QUEUE, GROUP, 1);
         write(42, 0);
         lanes.take(false, 1);
         write(42, 99);
@@ -92,9 +94,9 @@ class ReadyTest {
 
     @Test
     void writesReachEveryGroupInUseAndNoOther() {
-        GroupLanes first = ready.lanes(QUEUE, 1);
-        GroupLanes second = ready.lanes(QUEUE, 2);
-        GroupLanes elsewhere = ready.lanes(2, 1);
+        GroupLanes first = ready.lanes(QUEUE, 1, 1);
+        GroupLanes second = ready.lanes(QUEUE, 2, 1);
+        GroupLanes elsewhere = ready.lanes(2, 1, 1);
         write(42, 0);
         assertArrayEquals(new long[] {42}, first.take(false, 1));
         assertArrayEquals(new long[] {42}, second.take(false, 1));
@@ -105,7 +107,7 @@ class ReadyTest {
     void everyWriteIsTakenWhateverTheRaceWithParking() throws Exception {
         int rounds = 20_000;
         // Writes before the first use are found by the reading of the tables, which are empty here.
-        ready.lanes(QUEUE, GROUP);
+        ready.lanes(QUEUE, GROUP, 1);
         BlockingQueue<Long> taken = new LinkedBlockingQueue<>();
         List<Thread> consumers = new ArrayList<>();
         for (int i = 0; i < 4; i++) {
@@ -145,7 +147,7 @@ class ReadyTest {
     @Test
     @Contract("pop-wait-4")
     void wakesAsManyPollsAsLanesAreReadyInTheOrderOfTheirArrival() throws Exception {
-        GroupLanes lanes = ready.lanes(QUEUE, GROUP);
+        GroupLanes lanes = ready.lanes(QUEUE, GROUP, 1);
         ConcurrentLinkedQueue<Integer> woken = new ConcurrentLinkedQueue<>();
         CountDownLatch two = new CountDownLatch(2);
         List<Thread> threads = new ArrayList<>();
@@ -187,7 +189,7 @@ class ReadyTest {
     @Test
     @Contract("pop-wait-4")
     void aPollThatLeavesAfterItsWakePassesItOn() throws Exception {
-        GroupLanes lanes = ready.lanes(QUEUE, GROUP);
+        GroupLanes lanes = ready.lanes(QUEUE, GROUP, 1);
         Poll leaving = ready.open();
         assertTrue(lanes.park(leaving));
         CountDownLatch parked = new CountDownLatch(1);
@@ -215,7 +217,7 @@ class ReadyTest {
 
     @Test
     void aHeldLaneWakesAParkedPollWhenItIsDue() {
-        GroupLanes lanes = ready.lanes(QUEUE, GROUP);
+        GroupLanes lanes = ready.lanes(QUEUE, GROUP, 1);
         write(1, 3);
         assertEquals(1, lanes.take(false, 1).length);
         lanes.held(1, 3, Instant.now().plusSeconds(3_600));
@@ -231,7 +233,7 @@ class ReadyTest {
         CountDownLatch parked = new CountDownLatch(polls);
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < polls; i++) {
-            GroupLanes lanes = ready.lanes(i % 100, GROUP);
+            GroupLanes lanes = ready.lanes(i % 100, GROUP, 1);
             threads.add(
                     Thread.ofVirtual()
                             .start(
@@ -308,7 +310,7 @@ class ReadyTest {
     }
 
     private void consume(BlockingQueue<Long> taken) {
-        GroupLanes lanes = ready.lanes(QUEUE, GROUP);
+        GroupLanes lanes = ready.lanes(QUEUE, GROUP, 1);
         Poll poll = ready.open();
         while (!ready.isStopping()) {
             boolean called = lanes.leave(poll);

@@ -1,0 +1,211 @@
+package io.queenmq.ack;
+
+import io.queenmq.ack.Replay.Letter;
+import io.queenmq.db.Database;
+import io.queenmq.ready.LaneWrites;
+
+import org.jspecify.annotations.Nullable;
+
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.function.Consumer;
+
+/** Deletes dead letters and moves them. */
+final class DeadLetterProcedures {
+    /**
+     * A step of a deletion.
+     *
+     * @param last behind which the next begins; null = there is none
+     */
+    record Step(int deleted, DeadLetterFilter.@Nullable Place last) {}
+
+    private final Database database;
+
+    DeadLetterProcedures(Database database) {
+        this.database = database;
+    }
+
+    /** Numbers of the dead letters of one message, newest first. */
+    List<Long> of(UUID tenant, long partitionNumber, String transactionId) {
+        return database.call(
+                "dead_letters_of",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection()
+                                    .prepareStatement(
+                                            "select id from queen_store.dead_letters_of"
+                                                    + "(?, ?, ?)")) {
+                        statement.setObject(1, tenant);
+                        statement.setLong(2, partitionNumber);
+                        statement.setString(3, transactionId);
+                        return ids(statement);
+                    }
+                });
+    }
+
+    /** Numbers of the oldest dead letters of a queue. */
+    List<Long> oldest(UUID tenant, String queue, @Nullable String group, int limit) {
+        return database.call(
+                "oldest_dead_letters",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection()
+                                    .prepareStatement(
+                                            "select id from queen_store.oldest_dead_letters"
+                                                    + "(?, ?, ?, ?)")) {
+                        statement.setObject(1, tenant);
+                        statement.setString(2, queue);
+                        statement.setString(3, group);
+                        statement.setInt(4, limit);
+                        return ids(statement);
+                    }
+                });
+    }
+
+    private static List<Long> ids(PreparedStatement statement) throws SQLException {
+        List<Long> ids = new ArrayList<>();
+        try (ResultSet rows = statement.executeQuery()) {
+            while (rows.next()) {
+                ids.add(rows.getLong(1));
+            }
+        }
+        return ids;
+    }
+
+    /** How many dead letters of one message there were. */
+    int delete(UUID tenant, long partitionNumber, String transactionId) {
+        return database.call(
+                "delete_dead_letter",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection()
+                                    .prepareStatement(
+                                            "select queen_store.delete_dead_letter(?, ?, ?)")) {
+                        statement.setObject(1, tenant);
+                        statement.setLong(2, partitionNumber);
+                        statement.setString(3, transactionId);
+                        try (ResultSet row = statement.executeQuery()) {
+                            row.next();
+                            return row.getInt(1);
+                        }
+                    }
+                });
+    }
+
+    Step delete(
+            UUID tenant,
+            String queue,
+            @Nullable String group,
+            Instant until,
+            DeadLetterFilter.@Nullable Place after,
+            int limit) {
+        return database.call(
+                "delete_dead_letters",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection()
+                                    .prepareStatement(
+                                            "select deleted, last_at, last_id"
+                                                    + " from queen_store.delete_dead_letters"
+                                                    + "(?, ?, ?, ?, ?, ?, ?)")) {
+                        statement.setObject(1, tenant);
+                        statement.setString(2, queue);
+                        statement.setString(3, group);
+                        statement.setObject(4, until.atOffset(ZoneOffset.UTC));
+                        statement.setObject(
+                                5,
+                                after == null ? null : after.failedAt().atOffset(ZoneOffset.UTC));
+                        statement.setLong(6, after == null ? 0 : after.id());
+                        statement.setInt(7, limit);
+                        try (ResultSet row = statement.executeQuery()) {
+                            row.next();
+                            OffsetDateTime last = row.getObject(2, OffsetDateTime.class);
+                            return new Step(
+                                    row.getInt(1),
+                                    last == null
+                                            ? null
+                                            : new DeadLetterFilter.Place(
+                                                    last.toInstant(), row.getLong(3)));
+                        }
+                    }
+                });
+    }
+
+    /**
+     * @param queue null = its own; so for {@code partition}
+     * @param written is told the lane that a copy went to
+     */
+    Replay replay(
+            UUID tenant,
+            long id,
+            @Nullable String queue,
+            @Nullable String partition,
+            Consumer<LaneWrites.Lane> written) {
+        return database.call(
+                "replay_dead_letter",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection()
+                                    .prepareStatement(
+                                            "select verdict, queue, partition, consumer_group,"
+                                                    + " transaction_id, queue_id, partition_id,"
+                                                    + " \"offset\", message_id, created_at"
+                                                    + " from queen_store.replay_dead_letter"
+                                                    + "(?, ?, ?, ?)")) {
+                        statement.setObject(1, tenant);
+                        statement.setLong(2, id);
+                        statement.setString(3, queue);
+                        statement.setString(4, partition);
+                        try (ResultSet row = statement.executeQuery()) {
+                            row.next();
+                            return replay(tenant, id, row, written);
+                        }
+                    }
+                });
+    }
+
+    private static Replay replay(
+            UUID tenant, long id, ResultSet row, Consumer<LaneWrites.Lane> written)
+            throws SQLException {
+        String verdict = row.getString(1);
+        return switch (verdict) {
+            case "moved" -> {
+                written.accept(
+                        new LaneWrites.Lane(
+                                tenant,
+                                row.getInt(6),
+                                row.getString(2),
+                                row.getLong(7),
+                                row.getString(3),
+                                row.getLong(8)));
+                yield new Replay.Moved(
+                        letter(id, row),
+                        row.getObject(9, UUID.class),
+                        row.getLong(8),
+                        row.getObject(10, OffsetDateTime.class).toInstant());
+            }
+            case "duplicate" -> new Replay.Duplicate(letter(id, row));
+            case "gone" -> new Replay.Gone();
+            case "expired" -> new Replay.Expired(id);
+            case "no_partition" -> new Replay.NoPartition(id);
+            default -> throw new IllegalStateException(verdict);
+        };
+    }
+
+    private static Letter letter(long id, ResultSet row) throws SQLException {
+        return new Letter(
+                id,
+                row.getString(2),
+                row.getString(3),
+                row.getString(4),
+                row.getString(5),
+                "dlq:" + id);
+    }
+}

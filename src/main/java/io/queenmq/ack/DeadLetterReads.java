@@ -1,0 +1,105 @@
+package io.queenmq.ack;
+
+import io.helidon.dbclient.DbRow;
+import io.queenmq.db.ColdQuery;
+import io.queenmq.db.ColdReads;
+
+import org.jspecify.annotations.Nullable;
+
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.util.UUID;
+
+/** Lists dead letters, on the connections of administrators. */
+final class DeadLetterReads {
+    /** Counting stops there: the list of a broken consumer may be as long as its queue. */
+    static final int COUNT_MAX = 100_000;
+
+    /** The client sends every parameter as the nearest type it knows, so each is told its own. */
+    private static final String FILTER =
+            "(?::uuid, ?::text, ?::text, ?::text, ?::timestamptz, ?::timestamptz, ?::text";
+
+    private final ColdQuery<DeadLetter> page;
+    private final ColdQuery<Long> count;
+
+    DeadLetterReads(ColdReads reads) {
+        this.page =
+                reads.query(
+                        "list_dead_letters",
+                        "select * from queen_store.list_dead_letters"
+                                + FILTER
+                                + ", ?::timestamptz, ?::bigint, ?, ?)",
+                        DeadLetterReads::letter);
+        this.count =
+                reads.query(
+                        "count_dead_letters",
+                        "select queen_store.count_dead_letters" + FILTER + ", ?) as count",
+                        row -> row.column("count").getLong());
+    }
+
+    DeadLetterPage list(DeadLetterFilter filter) {
+        DeadLetterFilter.Place before = filter.before();
+        OffsetDateTime from = time(filter.from());
+        OffsetDateTime to = time(filter.to());
+        long total =
+                count.ask(
+                                filter.tenant(),
+                                filter.queue(),
+                                filter.group(),
+                                filter.partition(),
+                                from,
+                                to,
+                                filter.search(),
+                                COUNT_MAX + 1)
+                        .getFirst();
+        return new DeadLetterPage(
+                page.ask(
+                        filter.tenant(),
+                        filter.queue(),
+                        filter.group(),
+                        filter.partition(),
+                        from,
+                        to,
+                        filter.search(),
+                        before == null ? null : time(before.failedAt()),
+                        before == null ? null : before.id(),
+                        filter.limit(),
+                        filter.offset()),
+                Math.min(total, COUNT_MAX),
+                total > COUNT_MAX);
+    }
+
+    private static @Nullable OffsetDateTime time(@Nullable Instant instant) {
+        return instant == null ? null : instant.atOffset(ZoneOffset.UTC);
+    }
+
+    private static DeadLetter letter(DbRow row) {
+        Instant failedAt = ColdQuery.instant(row, "failed_at");
+        if (failedAt == null) {
+            throw new IllegalStateException("failed_at is never null");
+        }
+        return new DeadLetter(
+                row.column("id").getLong(),
+                row.column("queue").getString(),
+                row.column("partition_id").getLong(),
+                orNull(row, "partition", String.class),
+                row.column("consumer_group").getString(),
+                row.column("offset").getLong(),
+                row.column("message_id").get(UUID.class),
+                row.column("transaction_id").getString(),
+                orNull(row, "payload", byte[].class),
+                row.column("omitted").getBoolean(),
+                row.column("flags").getInt(),
+                orNull(row, "trace_id", UUID.class),
+                orNull(row, "producer", String.class),
+                ColdQuery.instant(row, "created_at"),
+                row.column("error").getString(),
+                row.column("retry_count").getInt(),
+                failedAt);
+    }
+
+    private static <T> @Nullable T orNull(DbRow row, String column, Class<T> type) {
+        return row.column(column).as(type).orElse(null);
+    }
+}

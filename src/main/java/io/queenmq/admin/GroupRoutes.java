@@ -1,0 +1,88 @@
+package io.queenmq.admin;
+
+import io.queenmq.group.GroupPositions;
+import io.queenmq.group.SeekTarget;
+import io.queenmq.group.Sought;
+import io.queenmq.model.Names;
+import io.queenmq.web.Exchange;
+import io.queenmq.web.Router;
+
+import java.time.Instant;
+
+/** {@code /api/v1/consumer-groups}: seek, subscription, deletion. */
+final class GroupRoutes {
+    private static final String GROUP = "/api/v1/consumer-groups/:group";
+    private static final String QUEUE = GROUP + "/queues/:queue";
+    private static final int NOT_FOUND = 404;
+
+    private final GroupPositions groups;
+
+    GroupRoutes(GroupPositions groups) {
+        this.groups = groups;
+    }
+
+    void addTo(Router.Builder routes) {
+        routes.route("POST", QUEUE + "/seek", this::seekQueue)
+                .route("POST", QUEUE + "/partitions/:partition/seek", this::seekLane)
+                .route("POST", GROUP + "/subscription", this::subscribe)
+                .route("DELETE", GROUP, this::delete)
+                .route("DELETE", QUEUE, this::deleteFromQueue);
+    }
+
+    private void seekQueue(Exchange exchange) {
+        String group = name(exchange, "group");
+        String queue = name(exchange, "queue");
+        SeekTarget target = GroupJson.target(exchange.body(), false);
+        Sought sought = groups.seek(exchange.caller().tenant(), queue, group, target);
+        if (sought instanceof Sought.Queue moved) {
+            exchange.ok(GroupJson.moved(group, queue, target, moved));
+        } else {
+            exchange.refuse(NOT_FOUND, GroupJson.unknownQueue(group, queue, target));
+        }
+    }
+
+    private void seekLane(Exchange exchange) {
+        String group = name(exchange, "group");
+        String queue = name(exchange, "queue");
+        String partition = name(exchange, "partition");
+        SeekTarget target = GroupJson.target(exchange.body(), true);
+        Sought sought = groups.seek(exchange.caller().tenant(), queue, partition, group, target);
+        if (sought instanceof Sought.Lane moved) {
+            exchange.ok(GroupJson.moved(group, queue, partition, target, moved));
+        } else {
+            exchange.refuse(NOT_FOUND, GroupJson.unknownPartition());
+        }
+    }
+
+    private void subscribe(Exchange exchange) {
+        String group = name(exchange, "group");
+        Instant from = GroupJson.subscription(exchange.body());
+        int queues = groups.subscribe(exchange.caller().tenant(), group, from);
+        exchange.ok(GroupJson.subscribed(group, from, queues));
+    }
+
+    private void delete(Exchange exchange) {
+        String group = name(exchange, "group");
+        boolean registration = registration(exchange);
+        GroupPositions.Deleted deleted =
+                groups.delete(exchange.caller().tenant(), null, group, registration);
+        exchange.ok(GroupJson.deleted(group, null, deleted, registration));
+    }
+
+    private void deleteFromQueue(Exchange exchange) {
+        String group = name(exchange, "group");
+        String queue = name(exchange, "queue");
+        boolean registration = registration(exchange);
+        GroupPositions.Deleted deleted =
+                groups.delete(exchange.caller().tenant(), queue, group, registration);
+        exchange.ok(GroupJson.deleted(group, queue, deleted, registration));
+    }
+
+    private static boolean registration(Exchange exchange) {
+        return AdminQuery.bool(exchange.query(), "deleteMetadata", true);
+    }
+
+    private static String name(Exchange exchange, String segment) {
+        return Names.name(segment, exchange.segment(segment));
+    }
+}

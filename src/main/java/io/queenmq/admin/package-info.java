@@ -1,0 +1,5 @@
+/** Management routes: what people and dashboards ask and do, beside the messages. */
+@NullMarked
+package io.queenmq.admin;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,113 @@
+package io.queenmq.group;
+
+import io.queenmq.db.Database;
+import io.queenmq.model.Failure;
+import io.queenmq.model.QueenException;
+import io.queenmq.ready.ReadyLanes;
+
+import org.jspecify.annotations.Nullable;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.UUID;
+
+/**
+ * The use cases of moving groups and forgetting them; called from the thread of the request, which
+ * waits for the database. Whatever changed is told to parked polls, here and at other brokers.
+ */
+public final class GroupPositions {
+    /** Pops without a group: they begin at the oldest message whatever is asked for. */
+    private static final String QUEUE_MODE = "__QUEUE_MODE__";
+
+    /**
+     * What a deletion found.
+     *
+     * @param lanes lanes of the queues that had the group
+     */
+    public record Deleted(int queues, long lanes) {}
+
+    private final GroupProcedures procedures;
+    private final Groups groups;
+    private final ReadyLanes ready;
+
+    public GroupPositions(Database database, Groups groups, ReadyLanes ready) {
+        this.procedures = new GroupProcedures(database);
+        this.groups = groups;
+        this.ready = ready;
+    }
+
+    /**
+     * Moves a group in every lane of a queue, those that come later included.
+     *
+     * @throws QueenException bad request: an offset is of one lane
+     */
+    public Sought seek(UUID tenant, String queue, String group, SeekTarget target) {
+        if (target instanceof SeekTarget.Offset) {
+            throw new QueenException(
+                    Failure.BAD_REQUEST, "offset needs a partition: it is a position in one");
+        }
+        Sought sought = procedures.seekQueue(tenant, queue, group, target);
+        if (sought instanceof Sought.Queue moved) {
+            changed(moved.queueId());
+        }
+        return sought;
+    }
+
+    /** Moves a group in one lane of a queue. */
+    public Sought seek(
+            UUID tenant, String queue, String partition, String group, SeekTarget target) {
+        Sought sought = procedures.seekLane(tenant, queue, partition, group, target);
+        if (sought instanceof Sought.Lane moved) {
+            ready.sought(
+                    moved.queueId(),
+                    moved.groupId(),
+                    moved.number(),
+                    moved.committed(),
+                    moved.lastOffset());
+        }
+        return sought;
+    }
+
+    /**
+     * Changes where a group begins in lanes it has not touched yet.
+     *
+     * @return queues it is registered with
+     * @throws QueenException bad request: the group of pops without one has no subscription
+     */
+    public int subscribe(UUID tenant, String group, Instant from) {
+        if (group.equals(QUEUE_MODE)) {
+            throw new QueenException(
+                    Failure.BAD_REQUEST,
+                    QUEUE_MODE + " has no subscription: it begins at the oldest message");
+        }
+        List<GroupProcedures.Subscribed> subscribed =
+                procedures.updateSubscription(tenant, group, from);
+        for (GroupProcedures.Subscribed in : subscribed) {
+            // Its generation stays, so nothing else shows that other lanes have work now.
+            ready.forget(in.queueId(), in.groupId());
+            changed(in.queueId());
+        }
+        return subscribed.size();
+    }
+
+    /**
+     * Forgets where a group is.
+     *
+     * @param queue null = in all queues
+     * @param registration whether where it begins is forgotten too
+     */
+    public Deleted delete(UUID tenant, @Nullable String queue, String group, boolean registration) {
+        List<GroupProcedures.DeletedFrom> deleted =
+                procedures.delete(tenant, queue, group, registration);
+        deleted.forEach(from -> changed(from.queueId()));
+        return new Deleted(
+                deleted.size(),
+                deleted.stream().mapToLong(GroupProcedures.DeletedFrom::lanes).sum());
+    }
+
+    /** First what is remembered, then the polls that would ask for it. */
+    private void changed(int queueId) {
+        groups.queueChanged(queueId);
+        ready.groupsMoved(queueId);
+    }
+}

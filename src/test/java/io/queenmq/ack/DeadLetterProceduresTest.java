@@ -1,0 +1,190 @@
+package io.queenmq.ack;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.queenmq.testkit.Contract;
+import io.queenmq.testkit.LogFixture;
+
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+import java.sql.SQLException;
+import java.util.List;
+import java.util.UUID;
+
+class DeadLetterProceduresTest extends DeadLetterAckScene {
+    // The list.
+
+    @Test
+    void theNewestComeFirstPageByPage() throws SQLException {
+        long first = file("m10", "a");
+        long second = file("m11", "b");
+        long third = file("m12", "c");
+        assertEquals(List.of(third, second, first), list(null, null, null, 10, 0));
+        assertEquals(List.of(third), list(null, null, null, 1, 0));
+        assertEquals(List.of(second, first), list(null, null, null, 2, 1));
+        assertEquals(
+                List.of(first),
+                ids(
+                        log.rows(
+                                "select l.id from queen_store.dead_letters d cross join lateral"
+                                    + " queen_store.list_dead_letters(?, null, null, null, null,"
+                                    + " null, null, d.failed_at, d.id, 10, 0) l where d.id = ? and"
+                                    + " l.queue = ?",
+                                LogFixture.TENANT,
+                                second,
+                                queueName())));
+    }
+
+    @Test
+    void everyFilterIsHonoured() throws SQLException {
+        long first = file("m10", "SMTP 451 greylisted");
+        long second = file("m11", "no such user");
+        String partition =
+                (String) log.value("select name from queen_store.partitions where id = ?", lane);
+        assertEquals(List.of(first), list(null, null, "smtp", 10, 0));
+        assertEquals(List.of(), list(null, null, "100%", 10, 0));
+        assertEquals(List.of(second, first), list("g", partition, null, 10, 0));
+        assertEquals(List.of(), list("other", null, null, 10, 0));
+        assertEquals(List.of(), list(null, "other", null, 10, 0));
+        assertEquals(
+                List.of(second),
+                ids(
+                        log.rows(
+                                "select l.id from queen_store.dead_letters d cross join lateral"
+                                    + " queen_store.list_dead_letters(?, ?, null, null,"
+                                    + " d.failed_at, d.failed_at, null, null, null, 10, 0) l where"
+                                    + " d.id = ?",
+                                LogFixture.TENANT,
+                                queueName(),
+                                second)));
+        assertEquals(2L, count("g", 100));
+        assertEquals(1L, count("g", 1));
+        assertEquals(0L, count("other", 100));
+        assertEquals(
+                List.of(),
+                log.rows(
+                        "select from queen_store.list_dead_letters(?, null, null, null, null, null,"
+                                + " null, null, null, 10, 0)",
+                        UUID.randomUUID()),
+                "of another tenant");
+    }
+
+    private long count(String groupName, int most) throws SQLException {
+        return (long)
+                log.value(
+                        "select queen_store.count_dead_letters(?, ?, ?, null, null, null, null, ?)",
+                        LogFixture.TENANT,
+                        queueName(),
+                        groupName,
+                        most);
+    }
+
+    @Test
+    @Contract("dlq-1")
+    void payloadsThatDoNotFitOnThePageAreLeftOut() throws SQLException {
+        long small = file("m10", "e");
+        long big = file("m11", "e");
+        log.run(
+                "update queen_store.dead_letters set payload = convert_to(repeat('x', 16777216),"
+                        + " 'UTF8') where id = ?",
+                big);
+        List<@Nullable Object[]> rows =
+                log.rows(
+                        "select id, payload is null, omitted from queen_store.list_dead_letters(?,"
+                            + " ?, null, null, null, null, null, null, null, 10, 0)",
+                        LogFixture.TENANT,
+                        queueName());
+        assertArrayEquals(new Object[] {big, false, false}, rows.getFirst());
+        assertArrayEquals(new Object[] {small, true, true}, rows.getLast());
+    }
+
+    // Deletion.
+
+    @Test
+    void allGroupsDeadLettersOfOneAddressAreDeleted() throws SQLException {
+        file("m10", "a");
+        file("m11", "b");
+        log.run(
+                "insert into queen_store.dead_letters (queue_id, partition_id, group_name,"
+                    + " \"offset\", message_id, transaction_id, key, flags, error) select queue_id,"
+                    + " partition_id, 'other', \"offset\", message_id, transaction_id, key, flags,"
+                    + " error from queen_store.dead_letters where partition_id = ? and"
+                    + " transaction_id = 'm10'",
+                lane);
+        assertEquals(0, delete(UUID.randomUUID(), "m10"), "another tenant's");
+        assertEquals(0, delete(LogFixture.TENANT, "m12"));
+        assertEquals(2, delete(LogFixture.TENANT, "m10"));
+        assertEquals(0, delete(LogFixture.TENANT, "m10"));
+        assertEquals(1, letters());
+    }
+
+    private int delete(UUID tenant, String transactionId) throws SQLException {
+        return (int)
+                log.value(
+                        "select queen_store.delete_dead_letter(?, ?, ?)",
+                        tenant,
+                        lane,
+                        transactionId);
+    }
+
+    @Test
+    void aMessageWhoseTextExpiredIsFoundByWhatTheListShows() throws SQLException {
+        long id = file("m10", "e");
+        log.run(
+                "update queen_store.dead_letters set transaction_id = encode(key, 'hex'), payload ="
+                        + " null where id = ?",
+                id);
+        String shown =
+                (String)
+                        log.value(
+                                "select transaction_id from queen_store.dead_letters where id = ?",
+                                id);
+        assertEquals("expired", replay(log, id).verdict());
+        assertEquals(1, delete(LogFixture.TENANT, shown));
+    }
+
+    @Test
+    void aQueueIsClearedInStepsOfOneGroupOrOfAll() throws SQLException {
+        for (int i = 10; i < 15; i++) {
+            file("m" + i, "e");
+        }
+        log.run(
+                "update queen_store.dead_letters set group_name = 'other' where partition_id = ?"
+                    + " and \"offset\" in (11, 13)",
+                lane);
+        assertEquals(List.of(1, 1, 0), clear("other", 2));
+        assertEquals(3, letters());
+        assertEquals(List.of(2, 1), clear(null, 2));
+        assertEquals(0, letters());
+        assertEquals(List.of(), clear(null, 2));
+    }
+
+    /** What each step deleted. */
+    private List<Integer> clear(@Nullable String groupName, int step) throws SQLException {
+        List<Integer> deleted = new java.util.ArrayList<>();
+        Object at = null;
+        Object id = null;
+        while (true) {
+            @Nullable Object[] row =
+                    log.rows(
+                                    "select deleted, last_at::text, last_id from"
+                                            + " queen_store.delete_dead_letters(?, ?, ?,"
+                                            + " clock_timestamp(), ?::timestamptz, ?::bigint, ?)",
+                                    LogFixture.TENANT,
+                                    queueName(),
+                                    groupName,
+                                    at,
+                                    id,
+                                    step)
+                            .getFirst();
+            at = row[1];
+            id = row[2];
+            if (id == null) {
+                return deleted;
+            }
+            deleted.add((Integer) row[0]);
+        }
+    }
+}
