@@ -147,6 +147,7 @@ public final class KeyMemory {
     public void created(long lane, int windowSeconds) {
         if (bytesMax > 0 && windowSeconds > 0) {
             section(lane, windowSeconds).created(lane, nowMillis());
+            makeRoom();
         }
     }
 

@@ -216,6 +216,10 @@ final class Section {
             while (!buckets.isEmpty() && endOfOldest() <= cutoffMillis) {
                 dropOldest();
             }
+            if (buckets.isEmpty()) {
+                // Lanes that were made and never written to: no bucket takes them along.
+                lanes.dropOlderThan(cutoffMillis);
+            }
         } finally {
             account();
             state.unlock();

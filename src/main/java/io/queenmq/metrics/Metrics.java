@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.ServiceLoader;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
 /**
@@ -25,6 +26,13 @@ import java.util.function.Supplier;
 public final class Metrics implements AutoCloseable {
     private static final double[] PERCENTILES = {0.5, 0.99};
 
+    /**
+     * Held while a meter comes or goes. A registry of Helidon takes its own lock, then
+     * Micrometer's, and in there those of all others: two brokers of one process would wait for
+     * each other.
+     */
+    private static final ReentrantLock REGISTRATION = new ReentrantLock();
+
     // Behind it all registries of a process share their meters: two brokers in one process (tests)
     // count together.
     private final MetricsConfig config =
@@ -33,19 +41,18 @@ public final class Metrics implements AutoCloseable {
 
     /** Counts events; never falls. */
     public Counter counter(String name, String description, String... tags) {
-        return registry.getOrCreate(
-                Counter.builder(name).description(description).tags(tags(tags)));
+        return registered(Counter.builder(name).description(description).tags(tags(tags)));
     }
 
     /** Reads a value when somebody asks for it; the first supplier of a name stays. */
     public <N extends Number> void gauge(
             String name, String description, Supplier<N> value, String... tags) {
-        registry.getOrCreate(Gauge.builder(name, value).description(description).tags(tags(tags)));
+        registered(Gauge.builder(name, value).description(description).tags(tags(tags)));
     }
 
     /** Durations, with their median and 99th percentile. */
     public Timer timer(String name, String description, String... tags) {
-        return registry.getOrCreate(
+        return registered(
                 Timer.builder(name)
                         .description(description)
                         .percentiles(PERCENTILES)
@@ -54,7 +61,7 @@ public final class Metrics implements AutoCloseable {
 
     /** Sizes, with their median and 99th percentile. */
     public DistributionSummary distribution(String name, String description, String... tags) {
-        return registry.getOrCreate(
+        return registered(
                 DistributionSummary.builder(
                                 name,
                                 DistributionStatisticsConfig.builder().percentiles(PERCENTILES))
@@ -85,10 +92,24 @@ public final class Metrics implements AutoCloseable {
     /** Takes its meters away, so that a gauge of a stopped broker is asked no more. */
     @Override
     public void close() {
-        for (Meter meter : List.copyOf(registry.meters())) {
-            registry.remove(meter);
+        REGISTRATION.lock();
+        try {
+            for (Meter meter : List.copyOf(registry.meters())) {
+                registry.remove(meter);
+            }
+            registry.close();
+        } finally {
+            REGISTRATION.unlock();
         }
-        registry.close();
+    }
+
+    private <B extends Meter.Builder<B, M>, M extends Meter> M registered(B meter) {
+        REGISTRATION.lock();
+        try {
+            return registry.getOrCreate(meter);
+        } finally {
+            REGISTRATION.unlock();
+        }
     }
 
     private static List<Tag> tags(String... pairs) {

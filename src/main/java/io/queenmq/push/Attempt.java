@@ -8,6 +8,7 @@ import io.queenmq.model.Ids;
 import io.queenmq.queue.LaneName;
 import io.queenmq.segment.Frame;
 import io.queenmq.segment.FrameWriter;
+import io.queenmq.segment.MessageKey;
 import io.queenmq.segment.Segment;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,6 +23,9 @@ import org.jspecify.annotations.Nullable;
  * one flush id. When the answer is lost it is repeated exactly as it is.
  */
 final class Attempt {
+    /** No message of the lane has such a key, whatever its window is. */
+    private static final Range NOWHERE = new Range(-1, Long.MAX_VALUE);
+
     /** Null for a lane-batch of a transaction, which no flusher serves. */
     private final @Nullable Bundle<LaneName, LaneBatch> bundle;
 
@@ -39,6 +43,10 @@ final class Attempt {
     private final List<Segment> segments;
     private final long flushId;
     private final long settleAbove;
+
+    /** Whether every key is one that this broker has just made up. */
+    private final boolean minted;
+
     private int memoryEpoch;
     private Range vouched = Range.NOTHING;
 
@@ -53,13 +61,15 @@ final class Attempt {
         this.place = builder.place;
         this.followers = builder.followers.stream().mapToInt(Integer::intValue).toArray();
         this.segments = FrameWriter.segments(frames);
+        this.minted = frames.stream().allMatch(Frame::minted);
         this.flushId = ThreadLocalRandom.current().nextLong();
         this.settleAbove = lastOffsets.applyAsLong(number());
     }
 
     /**
      * What of the bundle goes into one call: its works up to the first that names another lane
-     * number, or was searched for otherwise. Works whose callers have left drop out.
+     * number, was searched for otherwise, or without a window brings a key again. Works whose
+     * callers have left drop out.
      *
      * @param lastOffsets an offset that the lane of a number has certainly reached
      * @return null when nobody is left
@@ -129,8 +139,13 @@ final class Attempt {
     void vouch(KeyMemory memory) {
         memoryEpoch = memory.epoch();
         Range searched = works.getFirst().searched();
-        vouched =
-                searched.isNothing() ? memory.vouch(number(), windowSeconds(), segments) : searched;
+        if (!searched.isNothing()) {
+            vouched = searched;
+        } else if (minted) {
+            vouched = NOWHERE;
+        } else {
+            vouched = memory.vouch(number(), windowSeconds(), segments);
+        }
     }
 
     /** Every message is stored, the first at this offset. */
@@ -198,6 +213,10 @@ final class Attempt {
         private final List<LaneBatch> waiting;
         private final List<LaneBatch> works = new ArrayList<>(1);
         private final List<Integer> followers = new ArrayList<>(0);
+
+        /** Keys of the works so far, where the lane has no window. */
+        private @Nullable KeyIndex unwindowed;
+
         private List<Frame> frames = List.of();
         private int[] work = new int[0];
         private int[] place = new int[0];
@@ -216,7 +235,8 @@ final class Attempt {
             int i = 0;
             while (i < waiting.size()) {
                 LaneBatch next = waiting.get(i);
-                if (!works.isEmpty() && !goesWith(works.getFirst(), next)) {
+                if (!works.isEmpty()
+                        && (!goesWith(works.getFirst(), next) || bringsKeyAgain(next))) {
                     return room;
                 }
                 if (next.send()) {
@@ -228,6 +248,34 @@ final class Attempt {
                 }
             }
             return room;
+        }
+
+        // Without a window both messages are stored. That the window is still closed only append
+        // knows, and it looks into the log, not into what it is given: one of them at a time.
+        private boolean bringsKeyAgain(LaneBatch next) {
+            if (works.getFirst().windowSeconds() > 0) {
+                return false;
+            }
+            KeyIndex seen = unwindowed;
+            if (seen == null) {
+                int keys = waiting.stream().mapToInt(LaneBatch::items).sum();
+                seen = new KeyIndex(keys);
+                putAll(works.getFirst(), seen);
+                unwindowed = seen;
+            }
+            return !putAll(next, seen);
+        }
+
+        /** False when one of its keys was there. */
+        private static boolean putAll(LaneBatch batch, KeyIndex seen) {
+            boolean fresh = true;
+            for (int i = 0; i < batch.items(); i++) {
+                if (batch.isOpen(i)) {
+                    MessageKey key = batch.frames().get(i).key();
+                    fresh &= seen.put(0, key.high(), key.low(), i) < 0;
+                }
+            }
+            return fresh;
         }
 
         private static boolean goesWith(LaneBatch first, LaneBatch next) {

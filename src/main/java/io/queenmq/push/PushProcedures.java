@@ -29,7 +29,8 @@ final class PushProcedures {
                     + " from queen_store.read_keys(?, 0, ?, ?, ?)";
     private static final String MESSAGE_IDS =
             "select o.ordinal, m.message_id from unnest(?) with ordinality as o(\"offset\", ordinal)"
-                    + " cross join lateral queen_store.message_at(?, o.offset) m";
+                    + " join queen_store.partitions p on p.id = ? and p.log_start <= o.offset"
+                    + " cross join lateral queen_store.message_at(p.id, o.offset) m";
 
     /**
      * A segment's worth of a lane's keys.
