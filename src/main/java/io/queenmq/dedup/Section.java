@@ -16,8 +16,12 @@ final class Section {
 
         final FingerprintSet keys = new FingerprintSet();
 
+        /** Its newest key. */
+        long newestMillis;
+
         Bucket(long startMillis) {
             this.startMillis = startMillis;
+            this.newestMillis = startMillis;
         }
     }
 
@@ -241,10 +245,9 @@ final class Section {
         }
     }
 
+    /** All its keys are older. The next bucket may begin much later: lanes can be quiet at once. */
     private long endOfOldest() {
-        return buckets.size() > 1
-                ? buckets.get(1).startMillis
-                : Math.max(newestMillis + 1, buckets.getFirst().startMillis + spanMillis);
+        return buckets.getFirst().newestMillis + 1;
     }
 
     private void dropOldest() {
@@ -254,7 +257,9 @@ final class Section {
     }
 
     private void remember(long createdMillis, long[] fingerprints, int count) {
-        FingerprintSet keys = bucketOf(createdMillis).keys;
+        Bucket bucket = bucketOf(createdMillis);
+        bucket.newestMillis = Math.max(bucket.newestMillis, createdMillis);
+        FingerprintSet keys = bucket.keys;
         newestMillis = Math.max(newestMillis, createdMillis);
         for (int i = 0; i < count; i++) {
             bucketBytes += keys.add(fingerprints[i]);
