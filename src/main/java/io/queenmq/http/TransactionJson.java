@@ -45,23 +45,24 @@ final class TransactionJson {
     }
 
     /**
-     * All of it is read before anything is done.
+     * All of it is read before anything is done, and never more of it kept than may be done.
      *
+     * @param stepsMax most pushed items and acks, and most required leases
      * @throws QueenException the body is not JSON
      * @throws Malformed it is no transaction
      */
-    static TransactRequest read(byte[] bytes) {
+    static TransactRequest read(byte[] bytes, int stepsMax) {
         try (JsonBody body = new JsonBody(bytes)) {
-            List<Draft> operations = null;
+            Drafts operations = null;
             String kind = "nothing";
             List<String> leases = List.of();
             for (String name = body.nextName(); name != null; name = body.nextName()) {
                 switch (name) {
                     case "operations" -> {
                         kind = body.kind();
-                        operations = Draft.all(body, "operations");
+                        operations = Drafts.read(body, "operations", new Room(stepsMax), true);
                     }
-                    case "requiredLeases" -> leases = leases(body);
+                    case "requiredLeases" -> leases = leases(body, stepsMax);
                     case "kv", "timers" -> refuseRiders(name, body);
                     default -> body.skip();
                 }
@@ -70,27 +71,38 @@ final class TransactionJson {
             if (operations == null) {
                 throw new Malformed("transaction requires an operations array, got " + kind);
             }
+            within("push items and acks", stepsMax, operations.steps());
             List<Step> steps = new ArrayList<>();
-            operations.forEach(operation -> operation.addTo(steps));
+            operations.kept().forEach(operation -> operation.addTo(steps));
             return new TransactRequest(steps, leases);
         }
     }
 
     /** What is no lease id is nobody's lease to require. */
-    private static List<String> leases(JsonBody body) {
+    private static List<String> leases(JsonBody body, int most) {
         List<String> leases = new ArrayList<>();
         if (body.token() != JsonToken.START_ARRAY) {
             body.skip();
             return leases;
         }
+        int count = 0;
         while (body.nextElement()) {
-            if (body.token() == JsonToken.VALUE_STRING) {
+            count++;
+            if (count <= most && body.token() == JsonToken.VALUE_STRING) {
                 leases.add(body.text());
             } else {
                 body.skip();
             }
         }
+        within("requiredLeases", most, count);
         return leases;
+    }
+
+    private static void within(String what, int most, int count) {
+        if (count > most) {
+            throw new Malformed(
+                    "a transaction takes at most %d %s, got %d".formatted(most, what, count));
+        }
     }
 
     private static void refuseRiders(String name, JsonBody body) {
@@ -124,9 +136,70 @@ final class TransactionJson {
         }
     }
 
+    /** How many items may still be kept: a few bytes of body can say a lot of empty ones. */
+    private static final class Room {
+        private final int most;
+        private int asked;
+
+        private Room(int most) {
+            this.most = most;
+        }
+
+        private boolean take() {
+            return ++asked <= most;
+        }
+
+        /** How many asked, if too many. */
+        private int excess() {
+            return asked > most ? asked : 0;
+        }
+    }
+
+    /**
+     * Operations, or items of one.
+     *
+     * @param kept as many as there was room for
+     * @param steps what all of them come to, those left out included
+     */
+    private record Drafts(List<Draft> kept, int steps) {
+        /** Null if it is no array. */
+        static @Nullable Drafts read(JsonBody body, String path, Room room, boolean operations) {
+            if (body.token() != JsonToken.START_ARRAY) {
+                body.skip();
+                return null;
+            }
+            // Operations and their items have room apart: an operation is no step of its own.
+            Room own = operations ? new Room(room.most) : room;
+            List<Draft> kept = new ArrayList<>();
+            int count = 0;
+            int steps = 0;
+            while (body.nextElement()) {
+                if (own.take()) {
+                    Draft draft = new Draft(path, count, operations ? room : null);
+                    draft.read(body);
+                    kept.add(draft);
+                    steps += draft.items == null ? 1 : draft.items.steps();
+                } else {
+                    body.skip();
+                    steps++;
+                }
+                count++;
+            }
+            if (operations) {
+                steps = Math.max(steps, Math.max(own.excess(), room.excess()));
+            }
+            return new Drafts(kept, steps);
+        }
+    }
+
     /** An operation or an item of one; which fields count shows when all have been read. */
     private static final class Draft {
-        private final String path;
+        private final String list;
+        private final int index;
+
+        /** Of the items; null = it is an item itself and has none. */
+        private final @Nullable Room room;
+
         private String kind = "an object";
         private @Nullable Text type;
         private @Nullable Text queue;
@@ -140,26 +213,17 @@ final class TransactionJson {
         private @Nullable Text error;
         private @Nullable Slice payload;
         private @Nullable Slice data;
-        private @Nullable List<Draft> items;
+        private @Nullable Drafts items;
         private @Nullable String itemsKind;
 
-        private Draft(String path) {
-            this.path = path;
+        private Draft(String list, int index, @Nullable Room room) {
+            this.list = list;
+            this.index = index;
+            this.room = room;
         }
 
-        /** Null if it is no array. */
-        static @Nullable List<Draft> all(JsonBody body, String path) {
-            if (body.token() != JsonToken.START_ARRAY) {
-                body.skip();
-                return null;
-            }
-            List<Draft> all = new ArrayList<>();
-            while (body.nextElement()) {
-                Draft draft = new Draft(path + "[" + all.size() + "]");
-                draft.read(body);
-                all.add(draft);
-            }
-            return all;
+        private String path() {
+            return list + "[" + index + "]";
         }
 
         private void read(JsonBody body) {
@@ -184,7 +248,11 @@ final class TransactionJson {
                     case "data" -> data = body.raw();
                     case "items" -> {
                         itemsKind = body.kind();
-                        items = all(body, path + ".items");
+                        if (room == null) {
+                            body.skip();
+                        } else {
+                            items = Drafts.read(body, path() + ".items", room, false);
+                        }
                     }
                     default -> body.skip();
                 }
@@ -195,17 +263,17 @@ final class TransactionJson {
             requireObject();
             String operation = text("type", type);
             switch (operation) {
-                case null -> throw new Malformed(path + ".type is required: push or ack");
+                case null -> throw new Malformed(path() + ".type is required: push or ack");
                 case "push" -> addPushes(steps);
                 case "ack" -> steps.add(new Step.Ack(ack()));
                 case "kv", "timer", "timers" ->
                         throw new Malformed(
-                                path
+                                path()
                                         + ".type must be push or ack, got "
                                         + operation
                                         + ": kv and timers are arrays beside operations");
                 default ->
-                        throw new Malformed(path + ".type must be push or ack, got " + operation);
+                        throw new Malformed(path() + ".type must be push or ack, got " + operation);
             }
         }
 
@@ -213,9 +281,9 @@ final class TransactionJson {
             if (itemsKind == null || itemsKind.equals("null")) {
                 steps.add(new Step.Push(push()));
             } else if (items == null) {
-                throw new Malformed(path + ".items must be an array, got " + itemsKind);
+                throw new Malformed(path() + ".items must be an array, got " + itemsKind);
             } else {
-                for (Draft item : items) {
+                for (Draft item : items.kept()) {
                     item.requireObject();
                     steps.add(new Step.Push(item.push()));
                 }
@@ -224,7 +292,7 @@ final class TransactionJson {
 
         private void requireObject() {
             if (!kind.equals("an object")) {
-                throw new Malformed(path + " must be an object, got " + kind);
+                throw new Malformed(path() + " must be an object, got " + kind);
             }
         }
 
@@ -234,13 +302,13 @@ final class TransactionJson {
             String id = text("transactionId", transactionId);
             Slice bytes = payload == null ? data : payload;
             return new PushItem(
-                    fit(() -> Names.name(path + ".queue", name)),
+                    fit(() -> Names.name(path() + ".queue", name)),
                     lane == null || lane.isEmpty()
                             ? PushJson.DEFAULT_PARTITION
-                            : fit(() -> Names.name(path + ".partition", lane)),
+                            : fit(() -> Names.name(path() + ".partition", lane)),
                     id == null || id.isEmpty()
                             ? null
-                            : fit(() -> Names.transactionId(path + ".transactionId", id)),
+                            : fit(() -> Names.transactionId(path() + ".transactionId", id)),
                     traceId == null || traceId.value() == null
                             ? null
                             : Uuids.parse(traceId.value()),
@@ -250,15 +318,15 @@ final class TransactionJson {
         private TransactionAcks.Item ack() {
             String id = text("transactionId", transactionId);
             if (id == null || id.isEmpty()) {
-                throw new Malformed(path + ".transactionId is required");
+                throw new Malformed(path() + ".transactionId is required");
             }
             String group = text("consumerGroup", consumerGroup);
             return new TransactionAcks.Item(
                     group == null || group.isEmpty()
                             ? PopRequest.QUEUE_MODE
-                            : fit(() -> Names.name(path + ".consumerGroup", group)),
+                            : fit(() -> Names.name(path() + ".consumerGroup", group)),
                     lane(),
-                    fit(() -> Names.transactionId(path + ".transactionId", id)),
+                    fit(() -> Names.transactionId(path() + ".transactionId", id)),
                     text("leaseId", leaseId),
                     AckStatus.of(text("status", status)),
                     AckJson.storable(text("error", error)));
@@ -268,7 +336,7 @@ final class TransactionJson {
             String id = text("partitionId", partitionId);
             UUID lane = id == null ? null : Uuids.parse(id);
             if (lane == null) {
-                throw new Malformed(path + ".partitionId must be a UUID, got " + id);
+                throw new Malformed(path() + ".partitionId must be a UUID, got " + id);
             }
             return lane;
         }
@@ -278,7 +346,7 @@ final class TransactionJson {
                 return null;
             }
             if (text.value() == null) {
-                throw new Malformed(path + "." + field + " must be a string, got " + text.kind());
+                throw new Malformed(path() + "." + field + " must be a string, got " + text.kind());
             }
             return text.value();
         }

@@ -27,7 +27,7 @@ final class TransactionRoutes {
         UUID id = transact.newId();
         TransactRequest request;
         try {
-            request = TransactionJson.read(exchange.body());
+            request = TransactionJson.read(exchange.body(), transact.stepsMax());
         } catch (TransactionJson.Malformed e) {
             exchange.refuse(
                     Failure.BAD_REQUEST,

@@ -100,6 +100,11 @@ public final class Transact {
                 () -> config.inflightMax() - inflight.availablePermits());
     }
 
+    /** Most pushed items and acks of one transaction. */
+    public int stepsMax() {
+        return config.stepsMax();
+    }
+
     /** Names a transaction in its answer, whatever becomes of it. */
     public UUID newId() {
         return mint.mint();

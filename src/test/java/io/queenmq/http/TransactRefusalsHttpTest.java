@@ -210,6 +210,35 @@ class TransactRefusalsHttpTest extends TransactScene {
 
     @Contract("tx-12")
     @Test
+    void whatIsBeyondTheBoundsIsCountedAndNotKept() {
+        assertRolledBack(
+                http.post(PATH, "{\"operations\":[" + "{},".repeat(99_999) + "{}]}"),
+                400,
+                "bad_request",
+                "a transaction takes at most 10000 push items and acks, got 100000");
+        assertRolledBack(
+                send("{\"type\":\"push\",\"items\":[" + "7,".repeat(99_999) + "7]}"),
+                400,
+                "bad_request",
+                "a transaction takes at most 10000 push items and acks, got 100000");
+        assertRolledBack(
+                http.post(
+                        PATH,
+                        "{\"operations\":[],\"requiredLeases\":[" + "0,".repeat(10_000) + "0]}"),
+                400,
+                "bad_request",
+                "a transaction takes at most 10000 requiredLeases, got 10001");
+    }
+
+    @Contract("tx-2")
+    @Test
+    void itemsOfItemsAreNotRead() {
+        String deep = "{\"items\":[".repeat(4_000) + "]}".repeat(4_000);
+        assertRolledBack(send(deep), 400, "bad_request", "operations[0].type is required");
+    }
+
+    @Contract("tx-12")
+    @Test
     void moreThan16MebibytesOfPayloadAreRefused() {
         String eight = "\"" + "x".repeat((8 << 20) - 2) + "\"";
         assertRolledBack(
