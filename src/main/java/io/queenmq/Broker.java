@@ -35,7 +35,6 @@ import io.queenmq.transact.Transact;
 import io.queenmq.web.Listener;
 import io.queenmq.web.Router;
 import io.queenmq.web.WebConfig;
-
 import java.time.Duration;
 import java.util.Optional;
 

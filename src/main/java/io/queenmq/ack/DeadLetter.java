@@ -1,9 +1,8 @@
 package io.queenmq.ack;
 
-import org.jspecify.annotations.Nullable;
-
 import java.time.Instant;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A message that a group gave up.

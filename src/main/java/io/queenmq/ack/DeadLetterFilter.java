@@ -1,9 +1,8 @@
 package io.queenmq.ack;
 
-import org.jspecify.annotations.Nullable;
-
 import java.time.Instant;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Which dead letters are asked for; what is null does not matter.

@@ -3,9 +3,6 @@ package io.queenmq.ack;
 import io.queenmq.ack.Replay.Letter;
 import io.queenmq.db.Database;
 import io.queenmq.ready.LaneWrites;
-
-import org.jspecify.annotations.Nullable;
-
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -16,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Deletes dead letters and moves them. */
 final class DeadLetterProcedures {

@@ -3,13 +3,11 @@ package io.queenmq.ack;
 import io.helidon.dbclient.DbRow;
 import io.queenmq.db.ColdQuery;
 import io.queenmq.db.ColdReads;
-
-import org.jspecify.annotations.Nullable;
-
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /** Lists dead letters, on the connections of administrators. */
 final class DeadLetterReads {

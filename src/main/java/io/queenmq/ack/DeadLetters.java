@@ -6,12 +6,10 @@ import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.ready.LaneWrites;
 import io.queenmq.runtime.Clock;
-
-import org.jspecify.annotations.Nullable;
-
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The use cases of dead letters; called from the thread of the request, which waits for the

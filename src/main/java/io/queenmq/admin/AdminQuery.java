@@ -5,10 +5,8 @@ import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
 import io.queenmq.web.Query;
 import io.queenmq.web.Timestamps;
-
-import org.jspecify.annotations.Nullable;
-
 import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Parameters as management routes take them: a number or switch that cannot be read counts as

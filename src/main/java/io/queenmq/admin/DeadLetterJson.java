@@ -1,7 +1,6 @@
 package io.queenmq.admin;
 
 import com.fasterxml.jackson.core.JsonToken;
-
 import io.queenmq.ack.DeadLetter;
 import io.queenmq.ack.DeadLetterFilter;
 import io.queenmq.ack.DeadLetterPage;
@@ -14,15 +13,13 @@ import io.queenmq.model.QueenException;
 import io.queenmq.segment.Frame;
 import io.queenmq.web.JsonBody;
 import io.queenmq.web.JsonBuffer;
-
-import org.jspecify.annotations.Nullable;
-
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Base64;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /** Dead letters on the wire. Pure. */
 final class DeadLetterJson {

@@ -11,7 +11,6 @@ import io.queenmq.model.Uuids;
 import io.queenmq.web.Exchange;
 import io.queenmq.web.Query;
 import io.queenmq.web.Router;
-
 import java.util.UUID;
 import java.util.function.Supplier;
 

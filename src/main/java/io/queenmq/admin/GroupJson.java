@@ -1,7 +1,6 @@
 package io.queenmq.admin;
 
 import com.fasterxml.jackson.core.JsonToken;
-
 import io.queenmq.group.GroupPositions;
 import io.queenmq.group.SeekTarget;
 import io.queenmq.group.Sought;
@@ -9,13 +8,11 @@ import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.web.JsonBody;
 import io.queenmq.web.JsonBuffer;
-
-import org.jspecify.annotations.Nullable;
-
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Seeks, subscriptions and deletions of groups on the wire. Pure. */
 final class GroupJson {
@@ -157,7 +154,7 @@ final class GroupJson {
         return head(false, group, queue, target)
                 .raw(
                         ",\"error\":\"Queue not found or has no"
-                            + " partitions\",\"partitionsUpdated\":0}");
+                                + " partitions\",\"partitionsUpdated\":0}");
     }
 
     static JsonBuffer unknownPartition() {

@@ -6,7 +6,6 @@ import io.queenmq.group.Sought;
 import io.queenmq.model.Names;
 import io.queenmq.web.Exchange;
 import io.queenmq.web.Router;
-
 import java.time.Instant;
 
 /** {@code /api/v1/consumer-groups}: seek, subscription, deletion. */

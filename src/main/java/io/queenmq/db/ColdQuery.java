@@ -2,9 +2,6 @@ package io.queenmq.db;
 
 import io.helidon.dbclient.DbRow;
 import io.queenmq.model.QueenException;
-
-import org.jspecify.annotations.Nullable;
-
 import java.sql.Timestamp;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -13,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One question of administrators. Who asks it with the same parameters while it is being answered

@@ -4,12 +4,10 @@ import io.queenmq.db.Database;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.ready.ReadyLanes;
-
-import org.jspecify.annotations.Nullable;
-
 import java.time.Instant;
 import java.util.List;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The use cases of moving groups and forgetting them; called from the thread of the request, which

@@ -1,9 +1,6 @@
 package io.queenmq.group;
 
 import io.queenmq.db.Database;
-
-import org.jspecify.annotations.Nullable;
-
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -14,6 +11,7 @@ import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /** Makes groups in the database, moves them, and forgets them. */
 final class GroupProcedures {

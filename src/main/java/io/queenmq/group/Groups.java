@@ -2,9 +2,6 @@ package io.queenmq.group;
 
 import io.queenmq.db.Database;
 import io.queenmq.runtime.Clock;
-
-import org.jspecify.annotations.Nullable;
-
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.UUID;
@@ -13,6 +10,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Consumer groups by name, remembered: a pop of a known group asks the database nothing. Many that

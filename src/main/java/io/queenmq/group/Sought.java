@@ -1,8 +1,7 @@
 package io.queenmq.group;
 
-import org.jspecify.annotations.Nullable;
-
 import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 
 /** What became of a seek. */
 public sealed interface Sought {

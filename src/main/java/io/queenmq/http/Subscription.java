@@ -2,10 +2,8 @@ package io.queenmq.http;
 
 import io.queenmq.pop.StartAt;
 import io.queenmq.web.Timestamps;
-
-import org.jspecify.annotations.Nullable;
-
 import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 
 /** Where a group asks to begin. Pure. */
 final class Subscription {

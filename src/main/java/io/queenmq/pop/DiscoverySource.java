@@ -7,9 +7,6 @@ import io.queenmq.ready.GroupLanes;
 import io.queenmq.ready.Poll;
 import io.queenmq.ready.ReadyLanes;
 import io.queenmq.runtime.Clock;
-
-import org.jspecify.annotations.Nullable;
-
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -18,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Any lane of the queues that labels match. The labels are looked up at first, and again when a

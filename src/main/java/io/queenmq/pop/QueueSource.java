@@ -7,12 +7,10 @@ import io.queenmq.ready.GroupLanes;
 import io.queenmq.ready.Poll;
 import io.queenmq.ready.ReadyLanes;
 import io.queenmq.runtime.Clock;
-
-import org.jspecify.annotations.Nullable;
-
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Any lane of one queue. The queue is looked up by name at every look: it may be another by now.

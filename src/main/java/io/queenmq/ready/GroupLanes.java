@@ -1,7 +1,5 @@
 package io.queenmq.ready;
 
-import org.jspecify.annotations.Nullable;
-
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -11,6 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The lanes of one (queue, group) that may have work, and the polls parked for them. Pops take

@@ -1,15 +1,13 @@
 package io.queenmq.web;
 
 import io.queenmq.model.Slice;
-
-import org.jspecify.annotations.Nullable;
-
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
 import java.util.Arrays;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /**
  * JSON text under construction, in one growing array that is sent as it is. It knows how values are

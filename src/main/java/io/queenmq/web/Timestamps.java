@@ -1,7 +1,5 @@
 package io.queenmq.web;
 
-import org.jspecify.annotations.Nullable;
-
 import java.time.DateTimeException;
 import java.time.Instant;
 import java.time.LocalDate;
@@ -9,6 +7,7 @@ import java.time.LocalDateTime;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /** Points in time as clients write them. Pure. */
 public final class Timestamps {

@@ -3,13 +3,11 @@ package io.queenmq.ack;
 import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.LogFixture.Item;
 import io.queenmq.testkit.LogFixture.Job;
-
-import org.jspecify.annotations.Nullable;
-
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /** What tests of dead letters need beside a lane, a group and its leases. */
 abstract class DeadLetterAckScene extends AckScene {

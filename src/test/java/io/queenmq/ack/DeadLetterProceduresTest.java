@@ -5,13 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.LogFixture;
-
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.Test;
-
 import java.sql.SQLException;
 import java.util.List;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
 
 class DeadLetterProceduresTest extends DeadLetterAckScene {
     // The list.
@@ -29,9 +27,9 @@ class DeadLetterProceduresTest extends DeadLetterAckScene {
                 ids(
                         log.rows(
                                 "select l.id from queen_store.dead_letters d cross join lateral"
-                                    + " queen_store.list_dead_letters(?, null, null, null, null,"
-                                    + " null, null, d.failed_at, d.id, 10, 0) l where d.id = ? and"
-                                    + " l.queue = ?",
+                                        + " queen_store.list_dead_letters(?, null, null, null, null,"
+                                        + " null, null, d.failed_at, d.id, 10, 0) l where d.id = ? and"
+                                        + " l.queue = ?",
                                 LogFixture.TENANT,
                                 second,
                                 queueName())));
@@ -53,9 +51,9 @@ class DeadLetterProceduresTest extends DeadLetterAckScene {
                 ids(
                         log.rows(
                                 "select l.id from queen_store.dead_letters d cross join lateral"
-                                    + " queen_store.list_dead_letters(?, ?, null, null,"
-                                    + " d.failed_at, d.failed_at, null, null, null, 10, 0) l where"
-                                    + " d.id = ?",
+                                        + " queen_store.list_dead_letters(?, ?, null, null,"
+                                        + " d.failed_at, d.failed_at, null, null, null, 10, 0) l where"
+                                        + " d.id = ?",
                                 LogFixture.TENANT,
                                 queueName(),
                                 second)));
@@ -93,7 +91,7 @@ class DeadLetterProceduresTest extends DeadLetterAckScene {
         List<@Nullable Object[]> rows =
                 log.rows(
                         "select id, payload is null, omitted from queen_store.list_dead_letters(?,"
-                            + " ?, null, null, null, null, null, null, null, 10, 0)",
+                                + " ?, null, null, null, null, null, null, null, 10, 0)",
                         LogFixture.TENANT,
                         queueName());
         assertArrayEquals(new Object[] {big, false, false}, rows.getFirst());
@@ -108,10 +106,10 @@ class DeadLetterProceduresTest extends DeadLetterAckScene {
         file("m11", "b");
         log.run(
                 "insert into queen_store.dead_letters (queue_id, partition_id, group_name,"
-                    + " \"offset\", message_id, transaction_id, key, flags, error) select queue_id,"
-                    + " partition_id, 'other', \"offset\", message_id, transaction_id, key, flags,"
-                    + " error from queen_store.dead_letters where partition_id = ? and"
-                    + " transaction_id = 'm10'",
+                        + " \"offset\", message_id, transaction_id, key, flags, error) select queue_id,"
+                        + " partition_id, 'other', \"offset\", message_id, transaction_id, key, flags,"
+                        + " error from queen_store.dead_letters where partition_id = ? and"
+                        + " transaction_id = 'm10'",
                 lane);
         assertEquals(0, delete(UUID.randomUUID(), "m10"), "another tenant's");
         assertEquals(0, delete(LogFixture.TENANT, "m12"));
@@ -152,7 +150,7 @@ class DeadLetterProceduresTest extends DeadLetterAckScene {
         }
         log.run(
                 "update queen_store.dead_letters set group_name = 'other' where partition_id = ?"
-                    + " and \"offset\" in (11, 13)",
+                        + " and \"offset\" in (11, 13)",
                 lane);
         assertEquals(List.of(1, 1, 0), clear("other", 2));
         assertEquals(3, letters());

@@ -8,10 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.LogFixture;
-
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.Test;
-
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -19,6 +15,8 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
 
 class DeadLetterReplayProceduresTest extends DeadLetterAckScene {
     // Replay.
@@ -135,7 +133,7 @@ class DeadLetterReplayProceduresTest extends DeadLetterAckScene {
                 () ->
                         !log.rows(
                                         "select from pg_stat_activity where datname ="
-                                            + " current_database() and wait_event_type = 'Lock'")
+                                                + " current_database() and wait_event_type = 'Lock'")
                                 .isEmpty());
     }
 

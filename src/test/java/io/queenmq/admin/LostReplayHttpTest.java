@@ -11,12 +11,10 @@ import io.queenmq.testkit.Json;
 import io.queenmq.testkit.TcpProxy;
 import io.queenmq.testkit.TestBroker;
 import io.queenmq.testkit.TestDatabase;
-
-import org.junit.jupiter.api.Test;
-
 import java.sql.Connection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
 
 /** A replay whose answer is lost with the connection to the database. */
 class LostReplayHttpTest {

@@ -10,15 +10,6 @@ import io.queenmq.testkit.Json;
 import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.TestBroker;
 import io.queenmq.testkit.TestDatabase;
-
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
-
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Timestamp;
@@ -26,6 +17,13 @@ import java.time.Instant;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Seek of a group in a queue and in one partition. */
 class SeekHttpTest {
@@ -79,7 +77,7 @@ class SeekHttpTest {
                             new LogFixture(connection)
                                     .value(
                                             "select created_at from queen.messages where queue = ?"
-                                                + " and payload = ?",
+                                                    + " and payload = ?",
                                             queue,
                                             payload))
                     .toInstant();

@@ -10,13 +10,6 @@ import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
 import io.queenmq.testkit.Await;
 import io.queenmq.testkit.TestDatabase;
-
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Test;
-
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
@@ -26,6 +19,11 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 
 class ColdReadsTest {
     /** Waits for whoever holds that lock, so that a test decides how long an answer takes. */

@@ -8,15 +8,13 @@ import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.LogFixture.Item;
 import io.queenmq.testkit.LogFixture.Job;
-
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.Test;
-
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
 
 class GroupDeleteProceduresTest extends SeekScene {
     private String register(LogFixture on, String rule) throws SQLException {

@@ -5,13 +5,6 @@ import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.LogFixture.Claim;
 import io.queenmq.testkit.LogFixture.Job;
 import io.queenmq.testkit.TestDatabase;
-
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
-
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Timestamp;
@@ -21,6 +14,11 @@ import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
 
 /** A queue with a group and a lane of ten messages, offsets 0 to 9, two to a segment. */
 abstract class SeekScene {
@@ -77,7 +75,7 @@ abstract class SeekScene {
         return (long)
                 log.value(
                         "insert into queen_store.partitions (queue_id, name) values (?, ?)"
-                            + " returning id",
+                                + " returning id",
                         queue,
                         partition);
     }
@@ -91,8 +89,8 @@ abstract class SeekScene {
         @Nullable Object[] row =
                 on.rows(
                                 "select verdict, lane_count, effective_at, held_by_pid,"
-                                    + " held_by_application from queen_store.seek_queue(?, ?, ?, ?,"
-                                    + " ?::text::timestamptz)",
+                                        + " held_by_application from queen_store.seek_queue(?, ?, ?, ?,"
+                                        + " ?::text::timestamptz)",
                                 LogFixture.TENANT,
                                 name,
                                 groupName,
@@ -124,7 +122,7 @@ abstract class SeekScene {
         @Nullable Object[] row =
                 on.rows(
                                 "select verdict, committed from queen_store.seek_lane(?, ?, ?, ?,"
-                                    + " ?, ?::text::timestamptz, ?::bigint)",
+                                        + " ?, ?::text::timestamptz, ?::bigint)",
                                 LogFixture.TENANT,
                                 name,
                                 partition,
@@ -171,7 +169,7 @@ abstract class SeekScene {
         return log
                 .rows(
                         "select partition_id from queen_store.lanes_with_work(?, ?, null, null,"
-                            + " null, 1000) order by partition_id",
+                                + " null, 1000) order by partition_id",
                         queue,
                         group)
                 .stream()
@@ -215,7 +213,7 @@ abstract class SeekScene {
                     try {
                         return !log.rows(
                                         "select from pg_stat_activity where datname ="
-                                            + " current_database() and wait_event_type = 'Lock'")
+                                                + " current_database() and wait_event_type = 'Lock'")
                                 .isEmpty();
                     } catch (SQLException e) {
                         throw new IllegalStateException(e);

@@ -4,12 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.queenmq.pop.StartAt;
 import io.queenmq.testkit.Contract;
-
+import java.time.Instant;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-
-import java.time.Instant;
 
 class SubscriptionTest {
     private static final StartAt NOW = new StartAt.Now();

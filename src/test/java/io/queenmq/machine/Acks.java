@@ -75,6 +75,7 @@ final class Acks {
     /** The batch is over; what it moves past is committed. */
     private static void release(Cursor cursor, long committed) {
         cursor.prevCommitted = cursor.committed;
+        cursor.prevEnd = committed;
         cursor.prevLease = cursor.lease;
         commit(cursor, committed);
         cursor.endLease();

@@ -8,7 +8,6 @@ import io.queenmq.machine.Op.Unit;
 import io.queenmq.machine.State.Cursor;
 import io.queenmq.machine.State.Group;
 import io.queenmq.machine.State.Lane;
-import io.queenmq.machine.State.Message;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -95,7 +94,7 @@ final class Bundles {
             List<Outcome> answers = acks.ackUnit(new Unit(unit.lane(), unit.group(), lease), items);
             for (int i = 0; i < places.size(); i++) {
                 outcomes[places.get(i)] =
-                        judge(answers.get(i), lane, cursor, items.get(i).transactionId());
+                        judge(answers.get(i), lane, cursor, lease, items.get(i).transactionId());
             }
         }
         return Arrays.asList(outcomes);
@@ -126,23 +125,42 @@ final class Bundles {
         return supplied.isEmpty() ? null : supplied.getFirst();
     }
 
-    /** A repetition is no cover for a message that was given back and never acknowledged. */
+    /**
+     * A repetition is no cover for a message that the lease gave back and never acknowledged, and
+     * what lies ahead was not in the batch.
+     */
     private static Outcome judge(
-            Outcome outcome, @Nullable Lane lane, @Nullable Cursor cursor, String id) {
+            Outcome outcome,
+            @Nullable Lane lane,
+            @Nullable Cursor cursor,
+            @Nullable Delivered lease,
+            String id) {
         if (lane == null || cursor == null) {
             return outcome;
         }
-        Message lowest = null;
-        for (Message message : lane.messages) {
-            if (message.id().equals(id) && lowest == null) {
-                lowest = message;
-            }
-        }
-        boolean ahead = lowest != null && lowest.offset() > cursor.committed;
         return switch (outcome.verdict()) {
-            case "noop" -> ahead ? new Outcome("invalid_lease", false, false) : outcome;
-            case "unresolvable" -> ahead ? new Outcome("beyond_batch", false, false) : outcome;
+            case "noop" -> {
+                boolean repeats = State.isSameLease(cursor.prevLease, lease);
+                boolean givenBack =
+                        lowest(lane, id, cursor.prevCommitted + 1, cursor.prevEnd) < 0
+                                && lowest(lane, id, 0, lane.last()) > cursor.prevEnd;
+                yield repeats && givenBack ? new Outcome("invalid_lease", false, false) : outcome;
+            }
+            case "unresolvable" ->
+                    lowest(lane, id, cursor.committed + 1, lane.last()) < 0
+                            ? outcome
+                            : new Outcome("beyond_batch", false, false);
             default -> outcome;
         };
+    }
+
+    /** Lowest offset of an id between two, inclusive; -1 = it is not there. */
+    private static long lowest(Lane lane, String id, long from, long to) {
+        for (long offset = from; offset <= to; offset++) {
+            if (lane.at(offset).id().equals(id)) {
+                return offset;
+            }
+        }
+        return -1;
     }
 }

@@ -45,7 +45,7 @@ final class Generator {
     Op next() {
         int id = next++;
         if (random.nextInt(6) == 0) {
-            return moves.transact(id);
+            return moves.next(id);
         }
         int chance = random.nextInt(1_000);
         if (overHttp && isUnsayable(chance)) {

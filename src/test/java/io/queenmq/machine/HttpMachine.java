@@ -55,6 +55,8 @@ final class HttpMachine implements Machine {
     private final SqlState state;
     private final Map<Delivered, Held> deliveries = new LinkedHashMap<>();
     private final Map<UUID, String> leaseNames = new HashMap<>();
+    private final Map<String, String> names = new HashMap<>();
+    private final HttpMoves moves;
     private @Nullable Op chosen;
 
     HttpMachine(int count) throws SQLException {
@@ -64,9 +66,8 @@ final class HttpMachine implements Machine {
         for (int i = 0; i < count; i++) {
             brokers.add(TestBroker.on(database));
         }
-        this.state =
-                new SqlState(
-                        new LogFixture(connection), LogFixture.TENANT, leaseNames, new HashMap<>());
+        this.state = new SqlState(new LogFixture(connection), LogFixture.TENANT, leaseNames, names);
+        this.moves = new HttpMoves(state, names);
     }
 
     @Override
@@ -113,12 +114,12 @@ final class HttpMachine implements Machine {
                 state.pass(pass.units());
                 yield List.of();
             }
-            case Op.SeekQueue ignored -> throw new IllegalArgumentException("not over HTTP");
-            case Op.SeekLane ignored -> throw new IllegalArgumentException("not over HTTP");
-            case Op.Subscribe ignored -> throw new IllegalArgumentException("not over HTTP");
-            case Op.DeleteGroup ignored -> throw new IllegalArgumentException("not over HTTP");
-            case Op.DeleteDeadLetter ignored -> throw new IllegalArgumentException("not over HTTP");
-            case Op.Replay ignored -> throw new IllegalArgumentException("not over HTTP");
+            case Op.SeekQueue seek -> moves.seekQueue(http, seek);
+            case Op.SeekLane seek -> moves.seekLane(http, seek);
+            case Op.Subscribe subscribe -> moves.subscribe(http, subscribe);
+            case Op.DeleteGroup delete -> moves.deleteGroup(http, delete);
+            case Op.DeleteDeadLetter delete -> moves.deleteDeadLetter(http, delete);
+            case Op.Replay replay -> moves.replay(http, replay);
             case Op.Settle ignored -> throw new IllegalArgumentException("not over HTTP");
             case Op.Register ignored -> throw new IllegalArgumentException("not over HTTP");
             case Op.AckBatches ignored -> throw new IllegalArgumentException("not over HTTP");
@@ -258,12 +259,13 @@ final class HttpMachine implements Machine {
                 long offset = id.getLeastSignificantBits() & OFFSET_BITS;
                 String transactionId = json.text("messages", m, "transactionId");
                 if ((end >= 0 && offset != end + 1)
-                        || !json.text("messages", m, "data").equals(transactionId)) {
+                        || (!names.containsKey(transactionId)
+                                && !json.text("messages", m, "data").equals(transactionId))) {
                     return List.of("out of order or spoiled: " + reply.body());
                 }
                 from = from < 0 ? offset : from;
                 end = offset;
-                ids.add(transactionId);
+                ids.add(names.getOrDefault(transactionId, transactionId));
                 String leaseId = json.text("messages", m, "leaseId");
                 String partitionId = json.text("messages", m, "partitionId");
                 deliveries.put(
@@ -317,7 +319,7 @@ final class HttpMachine implements Machine {
     private String acknowledgment(Item item, Unit unit) throws SQLException {
         return "{\"transactionId\":\"%s\",\"partitionId\":\"%s\",\"status\":\"%s\"%s%s}"
                 .formatted(
-                        item.transactionId(),
+                        SqlMoves.real(names, item.transactionId()),
                         partitionOf(unit.lane()),
                         item.status().name().toLowerCase(Locale.ROOT),
                         unit.lease() == null

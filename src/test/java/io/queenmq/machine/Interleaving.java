@@ -152,11 +152,6 @@ record Interleaving(
                         Set.of(LANE_A),
                         true,
                         id -> transact(id, "m1")));
-        return all;
-    }
-
-    static List<Interleaving> moves() {
-        List<Interleaving> all = new ArrayList<>();
         all.add(waiting("seek of a lane", CURSOR_A, id -> seek(id, "g", Target.END)));
         all.add(waiting("seek of a new cursor", CURSOR_H, id -> seek(id, "h", Target.BEGINNING)));
         all.add(

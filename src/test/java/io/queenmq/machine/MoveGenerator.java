@@ -46,7 +46,7 @@ final class MoveGenerator {
                             targets[random.nextInt(4)],
                             random.nextInt(4),
                             random.nextInt(40));
-            case 4 -> new Op.Subscribe(id, dice.group(), random.nextInt(4));
+            case 4 -> new Op.Subscribe(id, random.nextBoolean() ? "g" : "h", random.nextInt(4));
             case 5 ->
                     new Op.DeleteGroup(
                             id,
@@ -96,7 +96,7 @@ final class MoveGenerator {
                 elsewhere ? dice.partition() : letter.lane().name);
     }
 
-    Op.Transact transact(int id) {
+    private Op.Transact transact(int id) {
         List<Batch> batches = new ArrayList<>();
         if (random.nextInt(4) != 0) {
             String queue = dice.queue();

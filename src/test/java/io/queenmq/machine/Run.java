@@ -103,7 +103,7 @@ final class Run {
                             .map(l -> l.replaceFirst("^(done|noop|stale)( released)?", "acked"))
                             .toList();
         }
-        return lines.stream().map(Run::asToldByHttp).toList();
+        return lines.stream().map(line -> HttpMoves.asTold(op, asToldByHttp(line))).toList();
     }
 
     /** A pop does not say why a lane gave nothing, nor a push where what is gone had stood. */

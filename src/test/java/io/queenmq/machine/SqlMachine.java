@@ -167,7 +167,7 @@ final class SqlMachine implements Machine {
             items[i] =
                     new LogFixture.Item(
                             item.unit() + 1,
-                            moves.real(item.transactionId()),
+                            SqlMoves.real(names, item.transactionId()),
                             item.status().code,
                             item.error());
         }
@@ -219,7 +219,7 @@ final class SqlMachine implements Machine {
                         bundle.supplied().stream().map(this::leaseOf).toArray(UUID[]::new),
                         items.stream().map(item -> item.unit() + 1).toArray(Integer[]::new),
                         items.stream()
-                                .map(item -> moves.real(item.transactionId()))
+                                .map(item -> SqlMoves.real(names, item.transactionId()))
                                 .toArray(String[]::new),
                         items.stream()
                                 .map(item -> (short) item.status().code)

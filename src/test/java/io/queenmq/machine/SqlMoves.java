@@ -98,21 +98,11 @@ final class SqlMoves {
                                 "select queen_store.delete_dead_letter(?, ?, ?)",
                                 tenant,
                                 lane == null ? 0 : lane,
-                                real(delete.transactionId())));
+                                real(names, delete.transactionId())));
     }
 
     List<String> replay(Op.Replay replay) throws SQLException {
-        List<@Nullable Object[]> letters =
-                log.rows(
-                        "select id from queen.dead_letters where tenant_id = ? and queue = ? and"
-                                + " partition = ? and consumer_group = ? and \"offset\" = ? order by"
-                                + " id limit 1",
-                        tenant,
-                        replay.queue(),
-                        replay.partition(),
-                        replay.group(),
-                        replay.offset());
-        long id = letters.isEmpty() ? 0 : Long.parseLong(text(letters.getFirst()[0]));
+        long id = state.deadLetter(replay);
         @Nullable Object[] row =
                 log.rows(
                                 "select verdict, queue, partition, \"offset\" from"
@@ -130,7 +120,7 @@ final class SqlMoves {
     }
 
     /** The id that a message really has. */
-    String real(String id) {
+    static String real(Map<String, String> names, String id) {
         for (Map.Entry<String, String> name : names.entrySet()) {
             if (name.getValue().equals(id)) {
                 return name.getKey();

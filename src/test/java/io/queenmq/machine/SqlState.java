@@ -174,6 +174,21 @@ final class SqlState {
                 .toInstant();
     }
 
+    /** Number of the oldest dead letter that fits; 0 = there is none. */
+    long deadLetter(Op.Replay replay) throws SQLException {
+        List<@Nullable Object[]> rows =
+                log.rows(
+                        "select id from queen.dead_letters where tenant_id = ? and queue = ? and"
+                                + " partition = ? and consumer_group = ? and \"offset\" = ? order by"
+                                + " id limit 1",
+                        tenant,
+                        replay.queue(),
+                        replay.partition(),
+                        replay.group(),
+                        replay.offset());
+        return rows.isEmpty() ? 0 : Long.parseLong(text(rows.getFirst()[0]));
+    }
+
     /** The partitionId of a lane by its name; one that no lane has where there is none. */
     String partitionId(String queue, String partition) throws SQLException {
         List<@Nullable Object[]> rows =

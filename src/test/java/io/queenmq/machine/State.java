@@ -122,6 +122,7 @@ final class State {
         final int generation;
         long committed;
         long prevCommitted = -1;
+        long prevEnd = -1;
         long batchEnd = -1;
         @Nullable Delivered lease;
         @Nullable Delivered prevLease;
@@ -143,6 +144,7 @@ final class State {
         Cursor copy() {
             Cursor copy = new Cursor(generation, committed);
             copy.prevCommitted = prevCommitted;
+            copy.prevEnd = prevEnd;
             copy.batchEnd = batchEnd;
             copy.lease = lease;
             copy.prevLease = prevLease;

@@ -1,12 +1,10 @@
 package io.queenmq.ready;
 
 import io.queenmq.runtime.Clock;
-
-import org.junit.jupiter.api.Test;
-
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
 
 class PinnedPollsTest {
     private static final int ROUNDS = 200_000;
