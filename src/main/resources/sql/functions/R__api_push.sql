@@ -57,13 +57,15 @@ comment on function queen_store.provision_lanes(uuid, text[], text[]) is
 -- Called by  queen.push, under the locks of the lanes
 -- Locks      none
 -- Returns    one row per key found: its ordinal and the lowest offset
--- Cost       1 statement; reads 16 bytes per message the lane took since the instant
+-- Cost       1 statement and start_committed per lane; reads 16 bytes per message the lane took
+--            since the instant
 create or replace function queen_store.find_originals(
     p_partition_ids bigint[], p_last_offsets bigint[], p_since timestamptz[],
     p_lanes integer[], p_keys bytea[])
 returns table (ordinal integer, "offset" bigint)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 begin
@@ -71,8 +73,16 @@ begin
     select k.ordinal::integer, min(s.base_offset + n.position)
     from unnest(p_partition_ids, p_last_offsets, p_since) with ordinality
         as l (partition_id, last_offset, since, lane)
+    cross join lateral (
+        select p.log_start, p.last_write_at
+        from queen_store.partitions p
+        where p.id = l.partition_id) p
+    -- read_keys looks at the time behind its limit, so the walk must be told where to end.
     cross join lateral queen_store.read_keys(
-        l.partition_id, 0::bigint, l.last_offset, l.since, 2147483647) s
+        l.partition_id,
+        queen_store.start_committed(
+            l.partition_id, p.log_start, l.last_offset, p.last_write_at, 'instant', l.since) + 1,
+        l.last_offset, l.since, 2147483647) s
     -- One detoast per segment, not one per key.
     cross join lateral (select s.keys || ''::bytea as keys offset 0) d
     cross join lateral generate_series(0, (s.end_offset - s.base_offset)::integer) as n (position)

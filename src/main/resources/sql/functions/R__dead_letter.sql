@@ -312,6 +312,11 @@ begin
 
     select l.queue_id, l.partition_id into queue_id, partition_id
     from queen_store.provision_lanes(p_tenant_id, array[queue], array[partition]) l;
+    if p_queue is null and queue_id <> v_letter.queue_id then
+        -- Nobody asked for the queue that has just been made under its name.
+        raise exception using errcode = 'QN503', message = 'busy',
+            detail = 'the queue it was to go to was deleted meanwhile';
+    end if;
     select q.encryption_enabled,
            case when q.dedup_window_seconds > 0
                 then clock_timestamp() - make_interval(secs => q.dedup_window_seconds) end

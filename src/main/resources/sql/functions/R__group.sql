@@ -61,7 +61,7 @@ comment on function queen_store.oldest_writer() is
 -- queen_store.safe_instant: the instant that start rule "new" means when it is registered now. A
 -- message acknowledged later than this call is never skipped by it, unless its transaction had
 -- been open for over 10 min; a little too much may be delivered.
--- Called by  register_group, claim_first
+-- Called by  register_group, claim_first, seek_queue, update_subscription
 -- Locks      none
 -- Returns    now, or the start of the oldest writer, at most 10 min back
 -- Cost       1 statement over the lock table
@@ -105,6 +105,8 @@ declare
     v_found text;
     v_rule text := case when p_group = '__QUEUE_MODE__' then 'all'
                         when p_rule = 'new' then 'instant' else p_rule end;
+    -- An instant to come means now: what is stored until then is not to be skipped.
+    v_now boolean := p_rule = 'new' or p_at > clock_timestamp();
     v_at timestamptz := case when v_rule = 'instant' then p_at end;
     v_conflation boolean := case
         when v_rule is not null then p_conflation and p_group <> '__QUEUE_MODE__' end;
@@ -137,7 +139,7 @@ begin
                                 null::text, null::timestamptz, null::boolean;
             return;
         end if;
-        if v_rule = 'instant' and p_rule = 'new' then
+        if v_rule = 'instant' and v_now then
             v_at := queen_store.safe_instant();
         end if;
         -- Under the advisory lock nobody else inserts, so this waits for no one.
@@ -170,7 +172,7 @@ comment on function queen_store.register_group(
 
 -- queen_store.start_committed: last offset that counts as consumed in a lane where the group has no
 -- cursor. For an instant that is the last message created before it, found by bisection.
--- Called by  effective_cursor, lanes_with_work, claim_first
+-- Called by  effective_cursor, lanes_with_work, claim_first, seek_lane, find_originals
 -- Locks      none
 -- Returns    log_start - 1 to last_offset; null without a rule
 -- Cost       0 statements for "all" and for lanes quiet since the instant; else 2 to some 30 index

@@ -486,6 +486,7 @@ declare
     v_ordinals integer[];
     v_partition_ids bigint[];
     v_group_ids integer[];
+    v_generations integer[];
     v_rules text[];
     v_ats timestamptz[];
     v_ruleless integer[];
@@ -528,7 +529,7 @@ begin
         order by i.partition_id, i.group_id, i.ordinal
     ),
     granted as (
-        select m.ordinal, m.partition_id, m.group_id, m.rule, m.at
+        select m.ordinal, m.partition_id, m.group_id, m.generation, m.rule, m.at
         from missing m
         where m.rule is not null
           and pg_try_advisory_xact_lock(
@@ -541,20 +542,21 @@ begin
               for no key update skip locked))
     )
     select array_agg(g.ordinal), array_agg(g.partition_id), array_agg(g.group_id),
-           array_agg(g.rule), array_agg(g.at),
+           array_agg(g.generation), array_agg(g.rule), array_agg(g.at),
            (select array_agg(m.ordinal) from missing m where m.rule is null)
-    into v_ordinals, v_partition_ids, v_group_ids, v_rules, v_ats, v_ruleless
+    into v_ordinals, v_partition_ids, v_group_ids, v_generations, v_rules, v_ats, v_ruleless
     from granted g;
 
     if v_ordinals is not null then
-        -- A later statement than the locks: whoever placed the cursor before us is seen here.
+        -- A later statement than the locks: whoever placed the cursor before us is seen here. A
+        -- group that was moved since has another rule, and is left to the next try.
         with start as materialized (
             select i.ordinal, i.partition_id, i.group_id, g.generation, g.registered, p.last_offset,
                    queen_store.start_committed(
                        i.partition_id, p.log_start, p.last_offset, p.last_write_at, i.rule, i.at)
                        as committed
-            from unnest(v_ordinals, v_partition_ids, v_group_ids, v_rules, v_ats)
-                i (ordinal, partition_id, group_id, rule, at)
+            from unnest(v_ordinals, v_partition_ids, v_group_ids, v_generations, v_rules, v_ats)
+                i (ordinal, partition_id, group_id, generation, rule, at)
             cross join lateral (
                 select p.log_start, p.last_offset, p.last_write_at
                 from queen_store.partitions p
@@ -565,6 +567,7 @@ begin
                 from queen_store.groups g
                 where g.id = i.group_id
                 limit 1) g
+            where g.generation = i.generation
         ),
         placed as (
             insert into queen_store.cursors as c (partition_id, group_id, generation, committed)

@@ -44,10 +44,10 @@ comment on function queen_store.ensure_group(integer, text) is
 -- Called by  GroupProcedures
 -- Locks      advisory on the name of a new group, waits; groups: one row, waits; each up to 1 s
 -- Returns    one row: moved, or not_found (no such queue, or it has no lane). p_target is
---            beginning, end or instant (with p_at). effective_at is the instant from which on
---            messages are delivered; null = beginning. For end it is no later than the start of any
---            transaction that may hold messages nobody sees yet; held_by names the oldest of those
---            where that is over 1 s back
+--            beginning, end or instant (with p_at; one to come is the end). effective_at is the
+--            instant from which on messages are delivered; null = beginning. For end it is no later
+--            than the start of any transaction that may hold messages nobody sees yet; held_by
+--            names the oldest of those where that is over 1 s back
 -- Cost       4 statements, one row written; one index range to count the lanes, before the locks
 create or replace function queen_store.seek_queue(
     p_tenant_id uuid, p_queue text, p_group text, p_target text, p_at timestamptz)
@@ -85,7 +85,8 @@ begin
     where g.id = v_group_id
     for no key update;
 
-    if p_target = 'end' then
+    if p_target = 'end' or p_at > clock_timestamp() then
+        -- Of an instant to come too: what is stored until then is not to be skipped.
         v_at := queen_store.safe_instant();
         if v_at < clock_timestamp() - interval '1 second' then
             select w.pid, w.application_name into v_pid, v_application
@@ -176,8 +177,9 @@ begin
         from target t
         on conflict (partition_id, group_id) do update
         set generation = excluded.generation, epoch = 0, committed = excluded.committed,
-            prev_committed = null, batch_end = null, lease_id = null, prev_lease = null,
-            lease_expires_at = null, retry_count = 0, attempt_offset = null, attempt_count = 0
+            prev_committed = null, prev_end = null, batch_end = null, lease_id = null,
+            prev_lease = null, lease_expires_at = null, retry_count = 0, attempt_offset = null,
+            attempt_count = 0
         returning c.committed)
     select 'moved', v_queue_id, v_group_id, v_partition_id, p.committed, t.last_offset
     from placed p
@@ -189,7 +191,8 @@ comment on function queen_store.seek_lane(
     'Moves a group in one lane: cursor placed, lease dropped, counters reset. Locks: advisory on the name of a new group and on (lane, group), waits; groups: a new row; cursors: one row, waits; each up to 1 s.';
 
 -- queen_store.update_subscription: changes where a group begins in lanes it has not touched yet, in
--- every queue it is registered with. Moves no cursor, and nothing that a seek has placed.
+-- every queue it is registered with. Moves no cursor, and nothing that a seek has placed. An
+-- instant to come means now: what is stored until then is not to be skipped.
 -- Called by  GroupProcedures
 -- Locks      groups, ascending id, waits up to 1 s each
 -- Returns    one row per queue
@@ -204,6 +207,8 @@ as $$
 #variable_conflict use_column
 declare
     v_group_ids integer[] := queen_store.groups_named(p_tenant_id, null, p_group);
+    v_at timestamptz := case when p_at > clock_timestamp() then queen_store.safe_instant()
+                             else p_at end;
 begin
     perform 1
     from queen_store.groups g
@@ -212,7 +217,7 @@ begin
     for no key update;
     return query
     update queen_store.groups g
-    set start_rule = 'instant', start_at = p_at
+    set start_rule = 'instant', start_at = v_at
     where g.id = any (v_group_ids) and g.start_rule is not null
     returning g.queue_id, g.id;
 end
@@ -228,7 +233,8 @@ comment on function queen_store.update_subscription(uuid, text, timestamptz) is
 -- Locks      groups, ascending id, waits up to 1 s each
 -- Returns    one row per queue that has the group, with the number of its lanes; 0 where it had
 --            been forgotten before and not come back since
--- Cost       3 statements, one row written per queue; one index range per queue to count the lanes
+-- Cost       4 statements, one row written per queue; one index range per queue to count the
+--            lanes, before the locks
 create or replace function queen_store.delete_group(
     p_tenant_id uuid, p_queue text, p_group text, p_forget boolean)
 returns table (queue_id integer, lane_count bigint)
@@ -240,7 +246,17 @@ as $$
 declare
     v_group_ids integer[] := queen_store.groups_named(p_tenant_id, p_queue, p_group);
     v_used_queue_ids integer[];
+    v_queue_ids integer[];
+    v_lane_counts bigint[];
 begin
+    -- Before the locks: who registers the group meanwhile need not wait for the counting.
+    select array_agg(g.queue_id), array_agg((
+        select count(*)
+        from queen_store.partitions p
+        where p.queue_id = g.queue_id))
+    into v_queue_ids, v_lane_counts
+    from queen_store.groups g
+    where g.id = any (v_group_ids);
     perform 1
     from queen_store.groups g
     where g.id = any (v_group_ids)
@@ -264,9 +280,8 @@ begin
         where g.id = any (v_group_ids)
         returning g.queue_id)
     select f.queue_id, case when f.queue_id = any (v_used_queue_ids)
-                            then (select count(*)
-                                  from queen_store.partitions p
-                                  where p.queue_id = f.queue_id) else 0 end
+                            then v_lane_counts[array_position(v_queue_ids, f.queue_id)]
+                            else 0 end
     from forgotten f;
 end
 $$;
