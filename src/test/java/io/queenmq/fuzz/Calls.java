@@ -93,7 +93,7 @@ final class Calls {
 
     /** Any call of the data routes, spoiled or not. */
     Call next() {
-        return switch (random.nextInt(20)) {
+        return switch (random.nextInt(28)) {
             case 0, 1, 2, 3, 4, 5 -> push();
             case 6, 7, 8, 9 -> pop();
             case 10, 11 -> post("/api/v1/ack", acknowledgment(true));
@@ -103,7 +103,10 @@ final class Calls {
             case 17 ->
                     new Call("DELETE", "/api/v1/resources/queues/" + segment(), none(), List.of());
             case 18 -> new Call("GET", path(), none(), List.of());
-            default -> post(path(), new Branch().with("queue", name()));
+            case 19 -> post(path(), new Branch().with("queue", name()));
+            case 20, 21, 22 -> post("/api/v1/transaction", transaction());
+            case 23, 24 -> deadLetters();
+            default -> groups();
         };
     }
 
@@ -171,6 +174,10 @@ final class Calls {
     }
 
     Call push() {
+        return post("/api/v1/push", new Branch().with("items", items()));
+    }
+
+    private Row items() {
         Row items = new Row();
         for (int i = random.nextInt(6); i >= 0; i--) {
             Branch item = new Branch().with("queue", name());
@@ -189,7 +196,7 @@ final class Calls {
             item.with("payload", new Raw(Tree.json(random, random.nextInt(4)).strip()));
             items.elements().add(item);
         }
-        return post("/api/v1/push", new Branch().with("items", items));
+        return items;
     }
 
     private String fresh() {
@@ -304,5 +311,78 @@ final class Calls {
         return random.nextInt(3) == 0
                 ? branch.with("mode", random.nextBoolean() ? "merge" : "replace")
                 : branch;
+    }
+
+    private Branch transaction() {
+        Row operations = new Row();
+        for (int i = random.nextInt(4); i > 0; i--) {
+            if (random.nextBoolean()) {
+                operations.elements().add(acknowledgment(true).with("type", "ack"));
+            } else {
+                Branch operation = new Branch().with("type", "push");
+                operations.elements().add(operation.with("items", items()));
+            }
+        }
+        Branch branch = new Branch().with("operations", operations);
+        if (random.nextInt(3) == 0) {
+            Row leases = new Row();
+            leases.elements().add(new Text(popped.isEmpty() ? "x" : popped.getLast().leaseId()));
+            branch.with("requiredLeases", leases);
+        }
+        return branch;
+    }
+
+    private Call deadLetters() {
+        String message = "/api/v1/messages/" + segment() + "/" + segment();
+        if (!popped.isEmpty() && random.nextInt(4) > 0) {
+            Popped known = popped.get(random.nextInt(popped.size()));
+            message =
+                    "/api/v1/messages/"
+                            + known.partitionId()
+                            + "/"
+                            + Http.encode(known.transactionId());
+        }
+        String id = random.nextBoolean() ? "" + random.nextInt(40) : segment();
+        return switch (random.nextInt(7)) {
+            case 0 -> new Call("DELETE", message, none(), List.of());
+            case 1 -> post(message + "/retry", new Branch());
+            case 2 -> new Call("DELETE", "/api/v1/dlq?queue=" + segment(), none(), List.of());
+            case 3 -> post("/api/v1/dlq/replay", new Branch().with("queue", name()));
+            case 4 -> post("/api/v1/dlq/" + id + "/replay", new Branch().with("queue", name()));
+            default -> new Call("GET", "/api/v1/dlq" + filters(), none(), List.of());
+        };
+    }
+
+    private String filters() {
+        StringBuilder query = new StringBuilder("?limit=" + random.nextInt(20));
+        for (String name : new String[] {"queue", "partition", "from", "to", "after", "offset"}) {
+            if (random.nextInt(4) == 0) {
+                String value = random.nextBoolean() ? strange.one(FROM) : strange.text(1_100);
+                query.append('&').append(name).append('=').append(Http.encode(value));
+            }
+        }
+        return query.toString();
+    }
+
+    private Call groups() {
+        String group = "/api/v1/consumer-groups/" + (random.nextInt(3) > 0 ? "g" : segment());
+        String queue = group + "/queues/" + segment();
+        Branch seek = new Branch();
+        switch (random.nextInt(5)) {
+            case 0 -> seek.with("timestamp", strange.one(FROM));
+            case 1 -> seek.with("offset", new Raw(strange.number()));
+            case 2 -> seek.with("toBeginning", new Raw("true"));
+            default -> seek.with("toEnd", new Raw("true"));
+        }
+        return switch (random.nextInt(5)) {
+            case 0 -> post(queue + "/seek", seek);
+            case 1 -> post(queue + "/partitions/p" + random.nextInt(3) + "/seek", seek);
+            case 2 ->
+                    post(
+                            group + "/subscription",
+                            new Branch().with("subscriptionTimestamp", strange.one(FROM)));
+            case 3 -> new Call("DELETE", group, none(), List.of());
+            default -> new Call("DELETE", queue, none(), List.of());
+        };
     }
 }
