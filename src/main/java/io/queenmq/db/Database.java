@@ -57,6 +57,12 @@ public final class Database implements AutoCloseable {
         T run(Session session) throws SQLException;
     }
 
+    /** The same, with the time that is left for it. */
+    @FunctionalInterface
+    public interface BoundedWork<T extends @Nullable Object> {
+        T run(Session session, Duration left) throws SQLException;
+    }
+
     /** Opens no connection yet: the pool fills itself in the background. */
     public Database(DatabaseConfig config, Metrics metrics, Clock clock) {
         this.config = config;
@@ -120,12 +126,42 @@ public final class Database implements AutoCloseable {
      *     thread was interrupted), {@code INTERNAL}
      */
     public <T extends @Nullable Object> T call(String statement, Work<T> work) {
+        return timed(statement, () -> once(work));
+    }
+
+    /**
+     * The same for a caller who does not wait for ever: at the deadline nothing is begun or tried
+     * again.
+     *
+     * @param work bounds its statement by the time that is left
+     * @throws QueenException as the other; {@code DEADLINE} when certainly nothing was stored
+     */
+    public <T extends @Nullable Object> T call(
+            String statement, long deadlineNanos, BoundedWork<T> work) {
+        return timed(
+                statement,
+                () -> {
+                    left(statement, deadlineNanos);
+                    return once(session -> work.run(session, left(statement, deadlineNanos)));
+                });
+    }
+
+    private Duration left(String statement, long deadlineNanos) {
+        long nanos = deadlineNanos - clock.nanos();
+        if (nanos <= 0) {
+            throw new QueenException(
+                    Failure.DEADLINE, "the time of the request ran out before " + statement);
+        }
+        return Duration.ofNanos(nanos);
+    }
+
+    private <T extends @Nullable Object> T timed(String statement, Attempted<T> attempted) {
         Timer timer = timers.computeIfAbsent(statement, this::timer);
         long start = clock.nanos();
         try {
             for (int attempt = 1; ; attempt++) {
                 try {
-                    return once(work);
+                    return attempted.run();
                 } catch (StatementFailed failed) {
                     SQLException error = failed.error;
                     if (failed.verdict != Verdict.RETRY || attempt == ATTEMPTS_MAX) {
@@ -286,6 +322,12 @@ public final class Database implements AutoCloseable {
                 "Time of a database call, waiting for a connection included.",
                 "statement",
                 statement);
+    }
+
+    /** One attempt of a call. */
+    @FunctionalInterface
+    private interface Attempted<T extends @Nullable Object> {
+        T run() throws StatementFailed;
     }
 
     /** A statement that was certainly undone. */

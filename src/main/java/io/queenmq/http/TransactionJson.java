@@ -3,6 +3,7 @@ package io.queenmq.http;
 import com.fasterxml.jackson.core.JsonToken;
 import io.queenmq.ack.AckStatus;
 import io.queenmq.ack.TransactionAcks;
+import io.queenmq.model.Failure;
 import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
 import io.queenmq.model.Slice;
@@ -364,7 +365,7 @@ final class TransactionJson {
     static JsonBuffer write(UUID id, TransactResult result) {
         return switch (result) {
             case TransactResult.Committed(List<Done> steps) -> committed(id, steps);
-            case TransactResult.RolledBack(TransactResult.Reason reason, String error) ->
+            case TransactResult.RolledBack(Failure reason, String error) ->
                     refusal(id, reason.code(), error);
         };
     }

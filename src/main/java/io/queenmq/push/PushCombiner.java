@@ -304,6 +304,17 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
     /** Reads the lane's keys back for a batch that append found too much to look for. */
     void search(Attempt attempt, BooleanSupplier stop) throws InterruptedException {
         searches.acquire();
+        searchPermitted(attempt, stop);
+    }
+
+    /** The same until a deadline; also one that has to wait for its turn until then gives up. */
+    void search(Attempt attempt, long deadlineNanos) throws InterruptedException {
+        if (searches.tryAcquire(deadlineNanos - clock.nanos(), TimeUnit.NANOSECONDS)) {
+            searchPermitted(attempt, () -> isPast(deadlineNanos));
+        }
+    }
+
+    private void searchPermitted(Attempt attempt, BooleanSupplier stop) {
         try {
             // What was read holds for one window only, so it should be the one in force.
             LaneName name = attempt.lane();
@@ -324,15 +335,17 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
     }
 
     private void provisionAgain(Attempt attempt) throws InterruptedException {
-        makeAgain(attempt, attempt.bundle().works());
+        long deadline = clock.nanos() + config.deadline().toNanos();
+        makeAgain(attempt, attempt.bundle().works(), deadline);
     }
 
     /** Looks for the lane that has that name now, or makes it, for all these works. */
-    void makeAgain(Attempt attempt, List<LaneBatch> works) throws InterruptedException {
+    void makeAgain(Attempt attempt, List<LaneBatch> works, long deadlineNanos)
+            throws InterruptedException {
         int epoch = memory.epoch();
         LaneName name = attempt.lane();
         catalog.laneGone(name, attempt.number());
-        Lane lane = madeAgain(name);
+        Lane lane = madeAgain(name, deadlineNanos);
         QueueOptions options = options(name);
         if (lane.created()) {
             memory.created(lane.number(), options.dedupWindowSeconds());
@@ -342,11 +355,11 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
         }
     }
 
-    private Lane madeAgain(LaneName name) throws InterruptedException {
-        long nanos = config.deadline().toNanos();
-        LaneRequest request = catalog.requestLanes(List.of(name), clock.nanos() + nanos).getFirst();
+    private Lane madeAgain(LaneName name, long deadlineNanos) throws InterruptedException {
+        LaneRequest request = catalog.requestLanes(List.of(name), deadlineNanos).getFirst();
         try {
-            return request.lane().get(nanos, TimeUnit.NANOSECONDS);
+            long left = Math.max(0, deadlineNanos - clock.nanos());
+            return request.lane().get(left, TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
             throw new QueenException(Failure.BUSY, "the lane is being created by another", e);
         } catch (ExecutionException e) {
@@ -373,7 +386,7 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
         }
     }
 
-    boolean isPast(long deadlineNanos) {
+    private boolean isPast(long deadlineNanos) {
         return clock.nanos() - deadlineNanos >= 0;
     }
 

@@ -60,7 +60,7 @@ public final class TransactionPushes {
     public boolean search(int index, long deadlineNanos) {
         Attempt attempt = attempts.get(index);
         try {
-            combiner.search(attempt, () -> combiner.isPast(deadlineNanos));
+            combiner.search(attempt, deadlineNanos);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new QueenException(Failure.STOPPING, "the broker is stopping", e);
@@ -69,10 +69,10 @@ public final class TransactionPushes {
     }
 
     /** The lane is gone: the one that has its name now is looked up, or made. */
-    public void makeAgain(int index) {
+    public void makeAgain(int index, long deadlineNanos) {
         LaneBatch batch = request.batches().get(index);
         try {
-            combiner.makeAgain(attempts.get(index), List.of(batch));
+            combiner.makeAgain(attempts.get(index), List.of(batch), deadlineNanos);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new QueenException(Failure.STOPPING, "the broker is stopping", e);

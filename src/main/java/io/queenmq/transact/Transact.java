@@ -21,14 +21,15 @@ import io.queenmq.runtime.Clock;
 import io.queenmq.transact.TransactProcedures.Outcome;
 import io.queenmq.transact.TransactRequest.Step;
 import io.queenmq.transact.TransactResult.Done;
-import io.queenmq.transact.TransactResult.Reason;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.UUID;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 
 /**
  * The use case of a transaction: each room enlists its part, one call carries all of them out, and
@@ -37,7 +38,7 @@ import java.util.concurrent.atomic.AtomicReference;
 public final class Transact {
     private static final System.Logger LOG = System.getLogger(Transact.class.getName());
 
-    /** One transaction under way. */
+    /** One transaction under way; its deadline is for whatever is not yet begun. */
     private record Enlisted(
             UUID id, UUID tenant, TransactionPushes pushes, TransactionAcks acks, long deadline) {}
 
@@ -127,9 +128,9 @@ public final class Transact {
                 ack.enlist(caller.tenant(), request.acks(), request.requiredLeases());
         within("partitions and groups to ack", config.lanesMax(), acks.cursors());
         long deadline = clock.nanos() + config.deadline().toNanos();
-        TransactionPushes pushes = push.enlist(caller, pushed, deadline);
+        TransactionPushes pushes = beforehand(() -> push.enlist(caller, pushed, deadline));
         Enlisted enlisted = new Enlisted(id, caller.tenant(), pushes, acks, deadline);
-        takeTurn();
+        takeTurn(deadline);
         try {
             return conclude(request, enlisted, carryOut(enlisted));
         } finally {
@@ -162,9 +163,10 @@ public final class Transact {
         }
     }
 
-    private void takeTurn() {
+    private void takeTurn(long deadline) {
+        long patience = Math.min(config.patience().toNanos(), deadline - clock.nanos());
         try {
-            if (!inflight.tryAcquire(config.patience().toNanos(), TimeUnit.NANOSECONDS)) {
+            if (!inflight.tryAcquire(patience, TimeUnit.NANOSECONDS)) {
                 refused.increment();
                 throw new QueenException(
                         Failure.OVERLOADED,
@@ -178,44 +180,70 @@ public final class Transact {
     }
 
     /** Calls until nothing stands in the way that this broker can remove. */
-    private Outcome carryOut(Enlisted enlisted) {
+    private Outcome.Decided carryOut(Enlisted enlisted) {
         while (true) {
-            Outcome outcome = call(enlisted);
-            if (!(outcome instanceof Outcome.ComeAgain(List<Integer> cold, List<Integer> gone))) {
-                return outcome;
-            }
-            again.increment();
-            if (clock.nanos() - enlisted.deadline() >= 0) {
-                throw new QueenException(
-                        Failure.BUSY, "the partitions to push to kept changing or filling");
-            }
-            gone.forEach(enlisted.pushes()::makeAgain);
-            for (int lane : cold) {
-                if (enlisted.pushes().search(lane, enlisted.deadline())) {
-                    return new Outcome.Duplicate(lane);
+            switch (call(enlisted)) {
+                case Outcome.Decided decided -> {
+                    return decided;
+                }
+                case Outcome.ComeAgain(List<Integer> cold, List<Integer> gone) -> {
+                    again.increment();
+                    OptionalInt duplicate = beforehand(() -> clearTheWay(enlisted, cold, gone));
+                    if (duplicate.isPresent()) {
+                        return new Outcome.Duplicate(duplicate.getAsInt());
+                    }
                 }
             }
         }
     }
 
+    /** The lane in which a message turned out to be already, if one did. */
+    private OptionalInt clearTheWay(Enlisted enlisted, List<Integer> cold, List<Integer> gone) {
+        if (clock.nanos() - enlisted.deadline() >= 0) {
+            throw new QueenException(
+                    Failure.BUSY, "the partitions it needs kept changing or filling");
+        }
+        gone.forEach(lane -> enlisted.pushes().makeAgain(lane, enlisted.deadline()));
+        for (int lane : cold) {
+            if (enlisted.pushes().search(lane, enlisted.deadline())) {
+                return OptionalInt.of(lane);
+            }
+        }
+        return OptionalInt.empty();
+    }
+
+    /** Where a lost answer leaves only a lane or a reading in doubt, never the transaction. */
+    private static <T> T beforehand(Supplier<T> step) {
+        try {
+            return step.get();
+        } catch (QueenException e) {
+            throw e.failure() == Failure.OUTCOME_UNKNOWN
+                    ? new QueenException(Failure.DATABASE_AWAY, e.detail(), e)
+                    : e;
+        }
+    }
+
     private Outcome call(Enlisted enlisted) {
         try {
-            return call(enlisted, false);
+            return call(enlisted, false, enlisted.deadline());
         } catch (QueenException e) {
             if (e.getCause() instanceof ConnectionLost lost) {
                 return settle(enlisted, lost.backend());
             }
             throw e;
         } catch (RuntimeException e) {
-            // Our own bug, after the call was sent: it may have committed.
-            LOG.log(System.Logger.Level.ERROR, "a transaction could not be answered", e);
-            throw inDoubt("internal error");
+            throw inDoubt(e);
         }
     }
 
-    private Outcome call(Enlisted enlisted, boolean settle) {
+    private Outcome call(Enlisted enlisted, boolean settle, long deadline) {
         return procedures.transact(
-                enlisted.id(), enlisted.tenant(), enlisted.pushes(), enlisted.acks(), settle);
+                enlisted.id(),
+                enlisted.tenant(),
+                enlisted.pushes(),
+                enlisted.acks(),
+                settle,
+                deadline);
     }
 
     /** The answer was lost with its connection: the call itself finds out what became of it. */
@@ -227,10 +255,12 @@ public final class Transact {
                     database,
                     backend,
                     () -> found.get() != null || clock.nanos() - last >= 0,
-                    () -> found.set(call(enlisted, true)));
+                    () -> found.set(call(enlisted, true, last)));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw inDoubt("the broker is stopping");
+        } catch (RuntimeException e) {
+            throw inDoubt(e);
         }
         Outcome outcome = found.get();
         if (outcome == null) {
@@ -240,13 +270,20 @@ public final class Transact {
         return outcome;
     }
 
+    /** Our own bug, and what had been sent by then may have committed. */
+    private QueenException inDoubt(RuntimeException bug) {
+        LOG.log(System.Logger.Level.ERROR, "a transaction could not be answered", bug);
+        return inDoubt("internal error");
+    }
+
     private QueenException inDoubt(String why) {
         unknown.increment();
         return new QueenException(
                 Failure.OUTCOME_UNKNOWN, why + "; the transaction may or may not be committed");
     }
 
-    private TransactResult conclude(TransactRequest request, Enlisted enlisted, Outcome outcome) {
+    private TransactResult conclude(
+            TransactRequest request, Enlisted enlisted, Outcome.Decided outcome) {
         return switch (outcome) {
             case Outcome.Committed(List<TransactionPushes.Stored> lanes) -> {
                 commits.increment();
@@ -256,27 +293,30 @@ public final class Transact {
             case Outcome.Duplicate(int lane) -> {
                 LaneName name = enlisted.pushes().lane(lane);
                 yield rolledBack(
-                        Reason.DUPLICATE,
+                        Failure.DUPLICATE,
                         "QDUP duplicate messages in queue \"%s\" partition \"%s\"; transaction rolled back"
                                 .formatted(name.queue(), name.partition()));
             }
             case Outcome.AckRejected() ->
-                    rolledBack(Reason.ACK_REJECTED, enlisted.acks().rejection().orElseThrow());
-            case Outcome.ComeAgain again ->
-                    throw new IllegalStateException("a call that was to be repeated ended");
+                    rolledBack(Failure.ACK_REJECTED, enlisted.acks().rejection().orElseThrow());
         };
     }
 
-    private TransactResult rolledBack(Reason reason, String error) {
+    private TransactResult rolledBack(Failure reason, String error) {
         rollbacks.increment();
         return new TransactResult.RolledBack(reason, error);
     }
 
     /** Before the caller is answered: who pops after that must find what was pushed. */
     private static void announce(Enlisted enlisted, List<TransactionPushes.Stored> lanes) {
+        announce(() -> enlisted.pushes().committed(lanes));
+        announce(() -> enlisted.acks().committed());
+    }
+
+    /** It has committed, so a bug here may not be taken for a reason to say otherwise. */
+    private static void announce(Runnable part) {
         try {
-            enlisted.pushes().committed(lanes);
-            enlisted.acks().committed();
+            part.run();
         } catch (RuntimeException e) {
             LOG.log(System.Logger.Level.ERROR, "a transaction was not announced", e);
         }

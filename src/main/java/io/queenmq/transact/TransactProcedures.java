@@ -27,14 +27,17 @@ final class TransactProcedures {
 
     /** What the call said about the lanes; what it says of acks goes to {@link TransactionAcks}. */
     sealed interface Outcome {
+        /** The transaction has come to its end. */
+        sealed interface Decided extends Outcome {}
+
         /** Committed, by this call or by an earlier one whose answer was lost. */
-        record Committed(List<TransactionPushes.Stored> lanes) implements Outcome {}
+        record Committed(List<TransactionPushes.Stored> lanes) implements Decided {}
 
         /** Undone: a message is in this lane already. */
-        record Duplicate(int lane) implements Outcome {}
+        record Duplicate(int lane) implements Decided {}
 
         /** Undone: an ack cannot be carried out. */
-        record AckRejected() implements Outcome {}
+        record AckRejected() implements Decided {}
 
         /** Undone: these lanes need something before the call can succeed. */
         record ComeAgain(List<Integer> cold, List<Integer> unknown) implements Outcome {}
@@ -52,17 +55,27 @@ final class TransactProcedures {
      * Carries out what is enlisted, in one commit or not at all.
      *
      * @param settle whether that may have happened already, the answer lost
+     * @param deadlineNanos then nothing is begun any more, and the server is told to stop
      */
     Outcome transact(
-            UUID id, UUID tenant, TransactionPushes pushes, TransactionAcks acks, boolean settle) {
+            UUID id,
+            UUID tenant,
+            TransactionPushes pushes,
+            TransactionAcks acks,
+            boolean settle,
+            long deadlineNanos) {
         AckArguments acked = acks.arguments();
         return database.call(
                 "transact",
-                session -> {
+                deadlineNanos,
+                (session, left) -> {
                     servers.check(session);
                     AppendArguments pushed = pushes.arguments(settle);
                     Connection connection = session.connection();
                     try (PreparedStatement statement = connection.prepareStatement(TRANSACT)) {
+                        // In whole seconds, up; zero would be no limit.
+                        statement.setQueryTimeout(
+                                Math.toIntExact(left.plusNanos(999_999_999).toSeconds()));
                         statement.setObject(1, id);
                         statement.setBoolean(2, settle);
                         statement.setObject(3, tenant);

@@ -1,5 +1,6 @@
 package io.queenmq.transact;
 
+import io.queenmq.model.Failure;
 import java.util.List;
 import java.util.UUID;
 
@@ -8,26 +9,13 @@ public sealed interface TransactResult {
     /** Everything is in the one commit; one result per step, in their order. */
     record Committed(List<Done> steps) implements TransactResult {}
 
-    /** Nothing took effect. */
-    record RolledBack(Reason reason, String error) implements TransactResult {}
-
-    /** Why nothing took effect: the code that clients branch on. */
-    enum Reason {
-        /** A pushed message is in its lane already. */
-        DUPLICATE("duplicate"),
-        /** An acknowledgement cannot be carried out. */
-        ACK_REJECTED("ack_rejected");
-
-        private final String code;
-
-        Reason(String code) {
-            this.code = code;
-        }
-
-        public String code() {
-            return code;
-        }
-    }
+    /**
+     * Nothing took effect.
+     *
+     * @param reason {@code DUPLICATE}: a pushed message is in its lane already; {@code
+     *     ACK_REJECTED}: an acknowledgement cannot be carried out
+     */
+    record RolledBack(Failure reason, String error) implements TransactResult {}
 
     /** What one step did. */
     sealed interface Done {

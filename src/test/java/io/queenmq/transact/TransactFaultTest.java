@@ -212,10 +212,105 @@ class TransactFaultTest {
         Reply reply = sent.join();
         link.swallowAnswers(false);
         link.refuse(false);
+        assertInDoubt(reply);
+        assertEquals(List.of("\"first\"", "\"second\""), stored());
+    }
+
+    @Contract("tx-reason-9")
+    @Test
+    void aBugThatShowsWhenALostAnswerIsSettledLeavesTheTransactionInDoubt() throws SQLException {
+        Json popped = popped();
+        link.swallowAnswers(true);
+        CompletableFuture<Reply> sent = sendLater(ack(popped, 1, ""));
+        Await.until(
+                "the commit",
+                () -> lines("select committed from queen_store.cursors").equals(List.of("1")));
+        try (Statement bug = witness.createStatement()) {
+            bug.execute(
+                    """
+                    create or replace function queen_store.settled_acks(
+                        p_partition_ids bigint[], p_group_names text[], p_units integer[],
+                        p_keys bytea[], p_statuses smallint[], p_since timestamptz)
+                    returns table (
+                        item integer, lease_released boolean, dead_lettered boolean,
+                        partition_id bigint, group_id integer, queue_id integer,
+                        committed bigint, last_offset bigint)
+                    language sql stable parallel safe
+                    as 'select 99, true, true, 1::bigint, 1, 1, 1::bigint, 1::bigint'
+                    """);
+        }
+        link.swallowAnswers(false);
+        link.cut();
+        assertInDoubt(sent.join());
+    }
+
+    private static void assertInDoubt(Reply reply) {
         assertEquals(503, reply.status(), reply.body());
         assertEquals("outcome_unknown", reply.json().text("reason"));
         assertTrue(reply.response().headers().firstValue("Retry-After").isPresent());
-        assertEquals(List.of("\"first\"", "\"second\""), stored());
+    }
+
+    @Contract("tx-reason-6")
+    @Test
+    void whatIsNotBegunInTimeIsNeverBegun() throws SQLException {
+        Json popped = popped();
+        broker.close();
+        http.close();
+        serve(Duration.ZERO);
+        Reply reply = sendLater(ack(popped, 1, "")).join();
+        assertEquals(503, reply.status(), reply.body());
+        assertEquals("db_error", reply.json().text("reason"));
+        assertEquals(List.of("-1"), lines("select committed from queen_store.cursors"));
+    }
+
+    @Contract("tx-reason-6")
+    @Test
+    void whatWaitsInTheDatabaseIsStoppedInTime() throws SQLException {
+        http.push("out", "p", "\"first\"");
+        broker.close();
+        http.close();
+        serve(Duration.ofSeconds(1));
+        Reply reply;
+        try (Connection blocker = server.connect();
+                Statement statement = blocker.createStatement()) {
+            blocker.setAutoCommit(false);
+            statement.execute("lock table queen_store.segments in share mode");
+            reply = sendLater(push("\"second\"")).join();
+            blocker.rollback();
+        }
+        assertEquals(503, reply.status(), reply.body());
+        assertEquals("db_error", reply.json().text("reason"));
+        assertFalse(reply.json().text("error").contains("held by somebody else"), reply.body());
+        assertEquals(List.of("\"first\""), stored());
+    }
+
+    @Contract("tx-reason-8")
+    @Test
+    void aLinkThatBreaksWhileAPartitionIsMadeLeavesNothingInDoubt() throws SQLException {
+        http.push("out", "p", "\"first\"");
+        CompletableFuture<Reply> sent;
+        try (Connection blocker = server.connect();
+                Statement statement = blocker.createStatement()) {
+            blocker.setAutoCommit(false);
+            statement.execute("lock table queen_store.partitions in share mode");
+            sent = sendLater("{\"type\":\"push\",\"queue\":\"out\",\"partition\":\"new\"}");
+            Await.until(
+                    "a wait",
+                    () ->
+                            !lines(
+                                            "select pid from pg_stat_activity where datname ="
+                                                    + " current_database() and wait_event_type ="
+                                                    + " 'Lock'")
+                                    .isEmpty());
+            link.refuse(true);
+            link.cut();
+            Reply reply = sent.join();
+            link.refuse(false);
+            assertEquals(503, reply.status(), reply.body());
+            assertEquals("database_away", reply.json().text("reason"), reply.body());
+            blocker.rollback();
+        }
+        assertEquals(List.of("\"first\""), stored());
     }
 
     @Contract("tx-reason-8")
