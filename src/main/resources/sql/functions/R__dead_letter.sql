@@ -77,39 +77,52 @@ comment on function queen_store.list_dead_letters(
 -- queen_store.count_dead_letters: how many rows those filters let through.
 -- Called by  DeadLetterReads
 -- Locks      none
--- Returns    their number, at most p_max
--- Cost       1 statement; one index range per queue, up to p_max rows found
+-- Returns    one row: their number among the p_max rows that were looked at, and whether there are
+--            more to look at, in which case it is only the least there are
+-- Cost       1 statement; one index range per queue, p_max + 1 rows in all, however few of them the
+--            filters let through
 create or replace function queen_store.count_dead_letters(
     p_tenant_id uuid, p_queue text, p_group text, p_partition text, p_from timestamptz,
     p_to timestamptz, p_search text, p_max integer)
-returns bigint
+returns table (total bigint, capped boolean)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set jit = off
 as $$
 begin
-    return (
-        select count(*)
-        from (
-            select d.id
-            from queen_store.queues q
-            join queen_store.dead_letters d on d.queue_id = q.id
-            where q.tenant_id = p_tenant_id and q.deleted_at is null
-              and (p_queue is null or q.name = p_queue)
+    return query
+    select count(*) filter (
+               where l.place <= p_max
+                 and (p_group is null or l.group_name = p_group)
+                 and (p_partition is null or l.partition_id = (
+                     select p.id
+                     from queen_store.partitions p
+                     where p.queue_id = l.queue_id and p.name = p_partition))
+                 and (p_search is null or strpos(lower(l.error), lower(p_search)) > 0)),
+           count(*) > p_max
+    from (
+        select d.queue_id, d.group_name, d.partition_id, d.error, row_number() over () as place
+        from queen_store.queues q
+        cross join lateral (
+            select d.queue_id, d.group_name, d.partition_id, d.error
+            from queen_store.dead_letters d
+            where d.queue_id = q.id
               and d.failed_at >= coalesce(p_from, '-infinity')
               and d.failed_at <= coalesce(p_to, 'infinity')
-              and (p_group is null or d.group_name = p_group)
-              and (p_partition is null or d.partition_id = (
-                  select p.id
-                  from queen_store.partitions p
-                  where p.queue_id = q.id and p.name = p_partition))
-              and (p_search is null or strpos(lower(d.error), lower(p_search)) > 0)
-            limit p_max) d);
+            order by d.failed_at desc, d.id desc
+            limit p_max + 1) d
+        where q.tenant_id = p_tenant_id and q.deleted_at is null
+          and (p_queue is null or q.name = p_queue)
+        limit p_max + 1) l;
 end
 $$;
 comment on function queen_store.count_dead_letters(
     uuid, text, text, text, timestamptz, timestamptz, text, integer) is
-    'Number of dead letters that filters let through, up to a bound. Locks: none.';
+    'Number of dead letters that filters let through, among as many as may be looked at. Locks: none.';
 
 -- queen_store.dead_letters_of: the dead letters of one address, one per time a group gave it up.
 -- Called by  DeadLetterProcedures, delete_dead_letter
@@ -228,11 +241,12 @@ comment on function queen_store.delete_dead_letters(
 -- queen_store.oldest_dead_letters: what a bulk replay moves, in the order in which it was given up.
 -- Called by  DeadLetterProcedures
 -- Locks      none
--- Returns    at most p_limit numbers, oldest first
+-- Returns    at most p_limit rows behind the row (p_after_at, p_after_id), oldest first; null = all
 -- Cost       1 statement, one index range
 create or replace function queen_store.oldest_dead_letters(
-    p_tenant_id uuid, p_queue text, p_group text, p_limit integer)
-returns table (id bigint)
+    p_tenant_id uuid, p_queue text, p_group text, p_after_at timestamptz, p_after_id bigint,
+    p_limit integer)
+returns table (id bigint, partition_id bigint, failed_at timestamptz)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -241,18 +255,20 @@ as $$
 #variable_conflict use_column
 begin
     return query
-    select d.id
+    select d.id, d.partition_id, d.failed_at
     from queen_store.dead_letters d
     where d.queue_id = (
             select q.id
             from queen_store.queues q
             where q.tenant_id = p_tenant_id and q.name = p_queue and q.deleted_at is null)
+      and (d.failed_at, d.id) > (coalesce(p_after_at, '-infinity'), coalesce(p_after_id, 0))
       and (p_group is null or d.group_name = p_group)
     order by d.failed_at, d.id
     limit p_limit;
 end
 $$;
-comment on function queen_store.oldest_dead_letters(uuid, text, text, integer) is
+comment on function queen_store.oldest_dead_letters(
+    uuid, text, text, timestamptz, bigint, integer) is
     'Numbers of the oldest dead letters of a queue or of one group in it. Locks: none.';
 
 -- queen_store.replay_dead_letter: moves a dead letter to the end of a lane, its own where none is

@@ -24,6 +24,13 @@ final class DeadLetterProcedures {
      */
     record Step(int deleted, DeadLetterFilter.@Nullable Place last) {}
 
+    /**
+     * One that a bulk replay is to move.
+     *
+     * @param lane number of the lane it came from
+     */
+    record Oldest(DeadLetterFilter.Place place, long lane) {}
+
     private final Database database;
 
     DeadLetterProcedures(Database database) {
@@ -48,21 +55,46 @@ final class DeadLetterProcedures {
                 });
     }
 
-    /** Numbers of the oldest dead letters of a queue. */
-    List<Long> oldest(UUID tenant, String queue, @Nullable String group, int limit) {
+    /**
+     * The oldest dead letters of a queue.
+     *
+     * @param after only those behind this one; null = all
+     */
+    List<Oldest> oldest(
+            UUID tenant,
+            String queue,
+            @Nullable String group,
+            DeadLetterFilter.@Nullable Place after,
+            int limit) {
         return database.call(
                 "oldest_dead_letters",
                 session -> {
                     try (PreparedStatement statement =
                             session.connection()
                                     .prepareStatement(
-                                            "select id from queen_store.oldest_dead_letters"
-                                                    + "(?, ?, ?, ?)")) {
+                                            "select id, partition_id, failed_at"
+                                                    + " from queen_store.oldest_dead_letters"
+                                                    + "(?, ?, ?, ?, ?, ?)")) {
                         statement.setObject(1, tenant);
                         statement.setString(2, queue);
                         statement.setString(3, group);
-                        statement.setInt(4, limit);
-                        return ids(statement);
+                        statement.setObject(
+                                4,
+                                after == null ? null : after.failedAt().atOffset(ZoneOffset.UTC));
+                        statement.setLong(5, after == null ? 0 : after.id());
+                        statement.setInt(6, limit);
+                        List<Oldest> oldest = new ArrayList<>();
+                        try (ResultSet rows = statement.executeQuery()) {
+                            while (rows.next()) {
+                                OffsetDateTime at = rows.getObject(3, OffsetDateTime.class);
+                                oldest.add(
+                                        new Oldest(
+                                                new DeadLetterFilter.Place(
+                                                        at.toInstant(), rows.getLong(1)),
+                                                rows.getLong(2)));
+                            }
+                        }
+                        return oldest;
                     }
                 });
     }

@@ -6,20 +6,26 @@ import io.queenmq.db.ColdReads;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
+import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /** Lists dead letters, on the connections of administrators. */
 final class DeadLetterReads {
-    /** Counting stops there: the list of a broken consumer may be as long as its queue. */
+    /** Rows that counting looks at: the list of a broken consumer may be as long as its queue. */
     static final int COUNT_MAX = 100_000;
 
     /** The client sends every parameter as the nearest type it knows, so each is told its own. */
     private static final String FILTER =
             "(?::uuid, ?::text, ?::text, ?::text, ?::timestamptz, ?::timestamptz, ?::text";
 
+    /**
+     * @param capped whether there was more to look at
+     */
+    private record Count(long total, boolean capped) {}
+
     private final ColdQuery<DeadLetter> page;
-    private final ColdQuery<Long> count;
+    private final ColdQuery<Count> count;
 
     DeadLetterReads(ColdReads reads) {
         this.page =
@@ -32,15 +38,18 @@ final class DeadLetterReads {
         this.count =
                 reads.query(
                         "count_dead_letters",
-                        "select queen_store.count_dead_letters" + FILTER + ", ?) as count",
-                        row -> row.column("count").getLong());
+                        "select * from queen_store.count_dead_letters" + FILTER + ", ?)",
+                        row ->
+                                new Count(
+                                        row.column("total").getLong(),
+                                        row.column("capped").getBoolean()));
     }
 
     DeadLetterPage list(DeadLetterFilter filter) {
         DeadLetterFilter.Place before = filter.before();
         OffsetDateTime from = time(filter.from());
         OffsetDateTime to = time(filter.to());
-        long total =
+        Count counted =
                 count.ask(
                                 filter.tenant(),
                                 filter.queue(),
@@ -49,9 +58,9 @@ final class DeadLetterReads {
                                 from,
                                 to,
                                 filter.search(),
-                                COUNT_MAX + 1)
+                                COUNT_MAX)
                         .getFirst();
-        return new DeadLetterPage(
+        List<DeadLetter> letters =
                 page.ask(
                         filter.tenant(),
                         filter.queue(),
@@ -63,9 +72,9 @@ final class DeadLetterReads {
                         before == null ? null : time(before.failedAt()),
                         before == null ? null : before.id(),
                         filter.limit(),
-                        filter.offset()),
-                Math.min(total, COUNT_MAX),
-                total > COUNT_MAX);
+                        filter.offset());
+        return new DeadLetterPage(
+                letters, Math.max(counted.total(), letters.size()), counted.capped());
     }
 
     private static @Nullable OffsetDateTime time(@Nullable Instant instant) {

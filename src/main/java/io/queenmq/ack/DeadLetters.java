@@ -2,12 +2,15 @@ package io.queenmq.ack;
 
 import io.queenmq.db.ColdReads;
 import io.queenmq.db.Database;
+import io.queenmq.db.LostAnswer;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
-import io.queenmq.ready.LaneWrites;
+import io.queenmq.ready.ReadyLanes;
 import io.queenmq.runtime.Clock;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -19,6 +22,9 @@ public final class DeadLetters {
     /** Most that one bulk replay moves. */
     public static final int REPLAYS_MAX = 1_000;
 
+    /** After so long a bulk replay begins no further move. */
+    private static final Duration REPLAYS_BUDGET = Duration.ofSeconds(20);
+
     private static final int DELETE_STEP = 5_000;
 
     /** The database's clock may be ahead of ours. */
@@ -29,21 +35,32 @@ public final class DeadLetters {
      *
      * @param kept dead letters that cannot be moved to their own lane: they have expired, it is
      *     gone, wants its payloads encrypted, or is held by somebody else for too long
+     * @param next behind which to go on; null = there is nothing left
+     * @param stopped why it stopped early, other than for the time; the one it was at is not
+     *     counted
      */
-    public record Replayed(int moved, int duplicate, int gone, int kept) {}
+    public record Replayed(
+            int moved,
+            int duplicate,
+            int gone,
+            int kept,
+            DeadLetterFilter.@Nullable Place next,
+            @Nullable String stopped) {}
 
+    private final Database database;
     private final DeadLetterProcedures procedures;
     private final DeadLetterReads reads;
-    private final LaneWrites writes;
+    private final ReadyLanes ready;
     private final Clock clock;
 
     /**
-     * @param writes is told of lanes that got a message back
+     * @param ready is told of lanes that got a message back
      */
-    public DeadLetters(Database database, ColdReads reads, LaneWrites writes, Clock clock) {
+    public DeadLetters(Database database, ColdReads reads, ReadyLanes ready, Clock clock) {
+        this.database = database;
         this.procedures = new DeadLetterProcedures(database);
         this.reads = new DeadLetterReads(reads);
-        this.writes = writes;
+        this.ready = ready;
         this.clock = clock;
     }
 
@@ -76,10 +93,10 @@ public final class DeadLetters {
         return deleted;
     }
 
-    /** Moves the newest dead letter of a message back to the end of its lane. */
-    public Replay retry(UUID tenant, long partitionNumber, String transactionId) {
+    /** Number of the newest dead letter of a message; 0 = it has none. */
+    public long newest(UUID tenant, long partitionNumber, String transactionId) {
         List<Long> ids = procedures.of(tenant, partitionNumber, transactionId);
-        return ids.isEmpty() ? new Replay.Gone() : replay(tenant, ids.getFirst(), null, null);
+        return ids.isEmpty() ? 0 : ids.getFirst();
     }
 
     /**
@@ -89,40 +106,77 @@ public final class DeadLetters {
      * @throws QueenException {@code OUTCOME_UNKNOWN}: whether it moved must be looked up
      */
     public Replay replay(UUID tenant, long id, @Nullable String queue, @Nullable String partition) {
-        return procedures.replay(
-                tenant, id, queue, partition, lane -> writes.written(List.of(lane)));
+        try {
+            return procedures.replay(
+                    tenant, id, queue, partition, lane -> ready.written(List.of(lane)));
+        } catch (QueenException e) {
+            // It may have moved all the same, and polls may be waiting for it.
+            if (LostAnswer.decide(database, e)) {
+                ready.anythingMoved();
+            }
+            throw e;
+        }
     }
 
     /**
      * Moves the oldest dead letters of a queue, or of one group in it, back to the ends of their
-     * lanes, in the order in which they were given up; each for itself.
+     * lanes, in the order in which they were given up; each for itself. A lane that is held by
+     * somebody else is waited for once.
+     *
+     * @param after behind which to begin; null = at the oldest
+     * @throws QueenException only if nothing was done before
      */
-    public Replayed replayAll(UUID tenant, String queue, @Nullable String group, int limit) {
+    public Replayed replayAll(
+            UUID tenant,
+            String queue,
+            @Nullable String group,
+            DeadLetterFilter.@Nullable Place after,
+            int limit) {
+        long start = clock.nanos();
+        List<DeadLetterProcedures.Oldest> oldest =
+                procedures.oldest(tenant, queue, group, after, limit);
+        Set<Long> busy = new HashSet<>();
         int moved = 0;
         int duplicate = 0;
         int gone = 0;
         int kept = 0;
-        for (long id : procedures.oldest(tenant, queue, group, limit)) {
-            switch (replayOrKeep(tenant, id)) {
-                case Replay.Moved _ -> moved++;
-                case Replay.Duplicate _ -> duplicate++;
-                case Replay.Gone() -> gone++;
-                case Replay.Expired _, Replay.NoPartition _ -> kept++;
-                case null -> kept++;
+        DeadLetterFilter.Place last = null;
+        for (DeadLetterProcedures.Oldest letter : oldest) {
+            if (last != null && clock.nanos() - start > REPLAYS_BUDGET.toNanos()) {
+                return new Replayed(moved, duplicate, gone, kept, last, null);
             }
+            try {
+                switch (busy.contains(letter.lane()) ? null : replayOrKeep(tenant, letter, busy)) {
+                    case Replay.Moved _ -> moved++;
+                    case Replay.Duplicate _ -> duplicate++;
+                    case Replay.Gone() -> gone++;
+                    case Replay.Expired _, Replay.NoPartition _ -> kept++;
+                    case null -> kept++;
+                }
+            } catch (QueenException e) {
+                if (last == null) {
+                    throw e;
+                }
+                return new Replayed(moved, duplicate, gone, kept, last, e.failure().code());
+            }
+            last = letter.place();
         }
-        return new Replayed(moved, duplicate, gone, kept);
+        return new Replayed(
+                moved, duplicate, gone, kept, oldest.size() < limit ? null : last, null);
     }
 
-    /** Null = refused for a reason of its own: those behind it go on. */
-    private @Nullable Replay replayOrKeep(UUID tenant, long id) {
+    /** Null = refused for a reason of its own, or of its lane: others go on. */
+    private @Nullable Replay replayOrKeep(
+            UUID tenant, DeadLetterProcedures.Oldest letter, Set<Long> busy) {
         try {
-            return replay(tenant, id, null, null);
+            return replay(tenant, letter.place().id(), null, null);
         } catch (QueenException e) {
-            if (e.failure() == Failure.QUEUE_ENCRYPTED || e.failure() == Failure.BUSY) {
-                return null;
+            if (e.failure() == Failure.BUSY) {
+                busy.add(letter.lane());
+            } else if (e.failure() != Failure.QUEUE_ENCRYPTED) {
+                throw e;
             }
-            throw e;
+            return null;
         }
     }
 }

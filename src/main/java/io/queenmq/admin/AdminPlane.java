@@ -1,6 +1,7 @@
 package io.queenmq.admin;
 
 import io.queenmq.ack.DeadLetters;
+import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.group.GroupPositions;
 import io.queenmq.web.Router;
 
@@ -9,9 +10,9 @@ public final class AdminPlane {
     private final GroupRoutes groups;
     private final DeadLetterRoutes deadLetters;
 
-    public AdminPlane(GroupPositions groups, DeadLetters deadLetters) {
+    public AdminPlane(GroupPositions groups, DeadLetters deadLetters, PayloadCipher cipher) {
         this.groups = new GroupRoutes(groups);
-        this.deadLetters = new DeadLetterRoutes(deadLetters);
+        this.deadLetters = new DeadLetterRoutes(deadLetters, cipher);
     }
 
     /** Adds the routes. */

@@ -6,10 +6,12 @@ import io.queenmq.ack.DeadLetterFilter;
 import io.queenmq.ack.DeadLetterPage;
 import io.queenmq.ack.DeadLetters;
 import io.queenmq.ack.Replay;
+import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.model.Failure;
 import io.queenmq.model.Ids;
 import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
+import io.queenmq.model.Slice;
 import io.queenmq.segment.Frame;
 import io.queenmq.web.JsonBody;
 import io.queenmq.web.JsonBuffer;
@@ -31,7 +33,11 @@ final class DeadLetterJson {
     record Destination(@Nullable String queue, @Nullable String partition) {}
 
     /** What a bulk replay is to move. */
-    record Bulk(String queue, @Nullable String group, int limit) {}
+    record Bulk(
+            String queue,
+            @Nullable String group,
+            DeadLetterFilter.@Nullable Place after,
+            int limit) {}
 
     /** Where a page is to go on, as an earlier answer said. */
     static DeadLetterFilter.@Nullable Place place(@Nullable String text) {
@@ -47,13 +53,13 @@ final class DeadLetterJson {
                 Long.parseLong(matcher.group(2)));
     }
 
-    static JsonBuffer page(DeadLetterFilter filter, DeadLetterPage page) {
+    static JsonBuffer page(DeadLetterFilter filter, DeadLetterPage page, PayloadCipher cipher) {
         JsonBuffer json = new JsonBuffer(1_024).raw("{\"messages\":[");
         for (DeadLetter letter : page.letters()) {
             if (json.endsWith('}')) {
                 json.raw(',');
             }
-            letter(json, letter);
+            letter(json, letter, cipher);
         }
         json.raw("],\"pagination\":{\"limit\":").number(filter.limit());
         json.raw(",\"offset\":").number(filter.offset());
@@ -66,13 +72,17 @@ final class DeadLetterJson {
             json.raw("null");
         } else {
             DeadLetter last = page.letters().getLast();
-            json.raw('"').number(ChronoUnit.MICROS.between(Instant.EPOCH, last.failedAt()));
-            json.raw('-').number(last.id()).raw('"');
+            place(json, new DeadLetterFilter.Place(last.failedAt(), last.id()));
         }
         return json.raw('}');
     }
 
-    private static void letter(JsonBuffer json, DeadLetter letter) {
+    private static void place(JsonBuffer json, DeadLetterFilter.Place place) {
+        json.raw('"').number(ChronoUnit.MICROS.between(Instant.EPOCH, place.failedAt()));
+        json.raw('-').number(place.id()).raw('"');
+    }
+
+    private static void letter(JsonBuffer json, DeadLetter letter, PayloadCipher cipher) {
         json.raw("{\"id\":\"").number(letter.id()).raw("\",\"transactionId\":");
         json.string(letter.transactionId()).raw(",\"messageId\":").uuid(letter.messageId());
         json.raw(",\"partitionId\":").uuid(Ids.partitionId(letter.partitionNumber()));
@@ -83,26 +93,38 @@ final class DeadLetterJson {
         json.raw(",\"errorMessage\":").string(letter.error());
         json.raw(",\"retryCount\":").number(letter.retryCount());
         json.raw(",\"data\":");
-        data(json, letter);
+        boolean opened = data(json, letter, cipher);
         json.raw(",\"traceId\":").uuid(letter.traceId());
         json.raw(",\"producerSub\":").string(letter.producer());
         json.raw(",\"createdAt\":").millis(letter.createdAt());
         json.raw(",\"failedAt\":").millis(letter.failedAt());
+        if (opened) {
+            json.raw(",\"isEncrypted\":true");
+        }
         if (letter.omitted()) {
             json.raw(",\"dataOmitted\":true");
         }
         json.raw('}');
     }
 
-    private static void data(JsonBuffer json, DeadLetter letter) {
-        byte[] payload = letter.payload();
-        if (payload == null) {
+    /** Whether it was encrypted and is shown in the clear. */
+    private static boolean data(JsonBuffer json, DeadLetter letter, PayloadCipher cipher) {
+        byte[] stored = letter.payload();
+        if (stored == null) {
             json.raw("null");
-        } else if ((letter.flags() & Frame.NOT_JSON) == 0) {
+            return false;
+        }
+        Slice payload = cipher.open(Slice.of(stored));
+        // An envelope is longer than what it holds.
+        boolean opened = payload.length() < stored.length;
+        // And it is JSON, whatever it holds.
+        boolean envelope = !opened && (letter.flags() & Frame.ENCRYPTED) != 0;
+        if ((letter.flags() & Frame.NOT_JSON) == 0 || envelope) {
             json.raw(payload);
         } else {
-            json.raw('"').raw(Base64.getEncoder().encode(payload)).raw('"');
+            json.raw('"').raw(Base64.getEncoder().encode(payload.copy())).raw('"');
         }
+        return opened;
     }
 
     static JsonBuffer deleted(String queue, @Nullable String group, long deleted) {
@@ -154,12 +176,14 @@ final class DeadLetterJson {
     static Bulk bulk(byte[] bytes) {
         String queue = null;
         String group = null;
+        String after = null;
         int limit = DeadLetters.REPLAYS_MAX;
         try (JsonBody body = new JsonBody(bytes)) {
             for (String name = body.nextName(); name != null; name = body.nextName()) {
                 switch (name) {
                     case "queue" -> queue = body.textOrNull(name);
                     case "consumerGroup" -> group = body.textOrNull(name);
+                    case "after" -> after = body.textOrNull(name);
                     case "limit" -> limit = limit(body);
                     default -> body.skip();
                 }
@@ -169,7 +193,11 @@ final class DeadLetterJson {
         if (queue == null || queue.isEmpty()) {
             throw bad("queue is required");
         }
-        return new Bulk(queue, group == null || group.isEmpty() ? null : group, limit);
+        return new Bulk(
+                queue,
+                group == null || group.isEmpty() ? null : group,
+                place(after == null || after.isEmpty() ? null : after),
+                limit);
     }
 
     private static int limit(JsonBody body) {
@@ -194,7 +222,18 @@ final class DeadLetterJson {
         json.raw(",\"moved\":").number(replayed.moved());
         json.raw(",\"duplicate\":").number(replayed.duplicate());
         json.raw(",\"gone\":").number(replayed.gone());
-        return json.raw(",\"kept\":").number(replayed.kept()).raw('}');
+        json.raw(",\"kept\":").number(replayed.kept()).raw(",\"next\":");
+        DeadLetterFilter.Place next = replayed.next();
+        if (next == null) {
+            json.raw("null");
+        } else {
+            place(json, next);
+        }
+        String stopped = replayed.stopped();
+        if (stopped != null) {
+            json.raw(",\"stopped\":").string(stopped);
+        }
+        return json.raw('}');
     }
 
     static JsonBuffer moved(Replay.Moved moved) {
@@ -232,6 +271,14 @@ final class DeadLetterJson {
         return json.string(id)
                 .raw(",\"error\":\"Message not found\"")
                 .raw(",\"message\":\"There is no such dead letter: it was moved or deleted\"}");
+    }
+
+    /** A retry that did not come as far as the move. */
+    static JsonBuffer notLookedUp(QueenException failure) {
+        return new JsonBuffer(256)
+                .raw("{\"error\":")
+                .string("dlq lookup failed: " + failure.failure().code())
+                .raw('}');
     }
 
     static JsonBuffer failed(String error, String message) {

@@ -3,6 +3,7 @@ package io.queenmq.admin;
 import io.queenmq.ack.DeadLetterFilter;
 import io.queenmq.ack.DeadLetters;
 import io.queenmq.ack.Replay;
+import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.model.Failure;
 import io.queenmq.model.Ids;
 import io.queenmq.model.Names;
@@ -25,9 +26,11 @@ final class DeadLetterRoutes {
     private static final int SERVER_ERROR = 500;
 
     private final DeadLetters letters;
+    private final PayloadCipher cipher;
 
-    DeadLetterRoutes(DeadLetters letters) {
+    DeadLetterRoutes(DeadLetters letters, PayloadCipher cipher) {
         this.letters = letters;
+        this.cipher = cipher;
     }
 
     void addTo(Router.Builder routes) {
@@ -53,7 +56,7 @@ final class DeadLetterRoutes {
                         DeadLetterJson.place(AdminQuery.filter(query, "after")),
                         AdminQuery.number(query, "limit", LIMIT, 1, LIMIT_MAX),
                         AdminQuery.number(query, "offset", 0, 0, OFFSET_MAX));
-        exchange.ok(DeadLetterJson.page(filter, letters.list(filter)));
+        exchange.ok(DeadLetterJson.page(filter, letters.list(filter), cipher));
     }
 
     private void deleteAll(Exchange exchange) {
@@ -84,12 +87,23 @@ final class DeadLetterRoutes {
     private void retry(Exchange exchange) {
         Address address = Address.of(exchange);
         UUID tenant = exchange.caller().tenant();
+        long id;
+        try {
+            id =
+                    address.lane() > 0
+                            ? letters.newest(tenant, address.lane(), address.transactionId())
+                            : 0;
+        } catch (QueenException e) {
+            if (isOfTheMove(e)) {
+                exchange.refuse(SERVER_ERROR, DeadLetterJson.notLookedUp(e));
+            } else {
+                exchange.refuse(e.failure(), DeadLetterJson.notLookedUp(e));
+            }
+            return;
+        }
         answer(
                 exchange,
-                () ->
-                        address.lane() > 0
-                                ? letters.retry(tenant, address.lane(), address.transactionId())
-                                : new Replay.Gone(),
+                () -> id > 0 ? letters.replay(tenant, id, null, null) : new Replay.Gone(),
                 () -> notFound(exchange, address));
     }
 
@@ -122,6 +136,7 @@ final class DeadLetterRoutes {
                                 exchange.caller().tenant(),
                                 bulk.queue(),
                                 bulk.group(),
+                                bulk.after(),
                                 bulk.limit())));
     }
 

@@ -50,7 +50,8 @@ public final class ColdQuery<T> {
             List<T> rows = reads.read(name, sql, key, row);
             mine.complete(rows);
             return rows;
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
+            // An error too: whoever asked with us must not wait for ever.
             mine.completeExceptionally(e);
             throw e;
         } finally {

@@ -14,9 +14,29 @@ import org.jspecify.annotations.Nullable;
 public final class LostAnswer {
     private static final long FIRST_PAUSE_MS = 20;
     private static final long PAUSE_MAX_MS = 1_000;
+    private static final Duration DECIDE_PATIENCE = Duration.ofSeconds(1);
     private static final Duration END_STEP = Duration.ofSeconds(5);
 
     private LostAnswer() {}
+
+    /**
+     * For a call that is not repeated: ends the old server process, if it can be reached in a
+     * moment, so that whoever looks from now on sees what was decided.
+     *
+     * @return whether it is such a failure; else nothing has been done
+     */
+    public static boolean decide(Database database, QueenException failure) {
+        if (!(failure.getCause() instanceof ConnectionLost lost)) {
+            return false;
+        }
+        try {
+            database.endBackend(lost.backend(), DECIDE_PATIENCE);
+        } catch (QueenException e) {
+            // Neither can a process that is out of our reach be ended: the first failure counts.
+            failure.addSuppressed(e);
+        }
+        return true;
+    }
 
     /**
      * Returns when there is nothing left to ask.

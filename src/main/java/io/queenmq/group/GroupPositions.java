@@ -1,12 +1,14 @@
 package io.queenmq.group;
 
 import io.queenmq.db.Database;
+import io.queenmq.db.LostAnswer;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.ready.ReadyLanes;
 import java.time.Instant;
 import java.util.List;
 import java.util.UUID;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,11 +26,13 @@ public final class GroupPositions {
      */
     public record Deleted(int queues, long lanes) {}
 
+    private final Database database;
     private final GroupProcedures procedures;
     private final Groups groups;
     private final ReadyLanes ready;
 
     public GroupPositions(Database database, Groups groups, ReadyLanes ready) {
+        this.database = database;
         this.procedures = new GroupProcedures(database);
         this.groups = groups;
         this.ready = ready;
@@ -44,7 +48,7 @@ public final class GroupPositions {
             throw new QueenException(
                     Failure.BAD_REQUEST, "offset needs a partition: it is a position in one");
         }
-        Sought sought = procedures.seekQueue(tenant, queue, group, target);
+        Sought sought = call(() -> procedures.seekQueue(tenant, queue, group, target));
         if (sought instanceof Sought.Queue moved) {
             changed(moved.queueId());
         }
@@ -54,7 +58,7 @@ public final class GroupPositions {
     /** Moves a group in one lane of a queue. */
     public Sought seek(
             UUID tenant, String queue, String partition, String group, SeekTarget target) {
-        Sought sought = procedures.seekLane(tenant, queue, partition, group, target);
+        Sought sought = call(() -> procedures.seekLane(tenant, queue, partition, group, target));
         if (sought instanceof Sought.Lane moved) {
             ready.sought(
                     moved.queueId(),
@@ -79,7 +83,7 @@ public final class GroupPositions {
                     QUEUE_MODE + " has no subscription: it begins at the oldest message");
         }
         List<GroupProcedures.Subscribed> subscribed =
-                procedures.updateSubscription(tenant, group, from);
+                call(() -> procedures.updateSubscription(tenant, group, from));
         for (GroupProcedures.Subscribed in : subscribed) {
             // Its generation stays, so nothing else shows that other lanes have work now.
             ready.forget(in.queueId(), in.groupId());
@@ -96,11 +100,24 @@ public final class GroupPositions {
      */
     public Deleted delete(UUID tenant, @Nullable String queue, String group, boolean registration) {
         List<GroupProcedures.DeletedFrom> deleted =
-                procedures.delete(tenant, queue, group, registration);
+                call(() -> procedures.delete(tenant, queue, group, registration));
         deleted.forEach(from -> changed(from.queueId()));
         return new Deleted(
                 deleted.size(),
                 deleted.stream().mapToLong(GroupProcedures.DeletedFrom::lanes).sum());
+    }
+
+    /** If the answer is lost, it may be true all the same: nothing remembered can be trusted. */
+    private <T> T call(Supplier<T> procedure) {
+        try {
+            return procedure.get();
+        } catch (QueenException e) {
+            if (LostAnswer.decide(database, e)) {
+                groups.everythingChanged();
+                ready.anythingMoved();
+            }
+            throw e;
+        }
     }
 
     /** First what is remembered, then the polls that would ask for it. */

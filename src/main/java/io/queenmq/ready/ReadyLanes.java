@@ -202,6 +202,12 @@ public final class ReadyLanes implements LaneWrites, AutoCloseable {
         queueWritten(queueId);
     }
 
+    /** A move of which nobody knows whether it took effect: any lane may have work again. */
+    public void anythingMoved() {
+        outbox.everythingChanged();
+        everythingChanged();
+    }
+
     /** Lanes were written, here or elsewhere. */
     void heard(List<Lane> lanes) {
         for (Lane lane : lanes) {
@@ -234,6 +240,7 @@ public final class ReadyLanes implements LaneWrites, AutoCloseable {
     /** Any queue may have changed, and any lane may have been written. */
     void everythingChanged() {
         reseed.requestAll();
+        all().forEach(GroupLanes::changed);
         wakeAll();
     }
 

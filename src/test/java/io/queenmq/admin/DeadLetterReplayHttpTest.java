@@ -8,6 +8,7 @@ import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.LogFixture;
+import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
@@ -16,6 +17,8 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -234,7 +237,15 @@ class DeadLetterReplayHttpTest extends DeadLetterScene {
         http.pushItems(List.of(Http.item(queue, "p", "dlq:" + ids.get(1), "9")));
         Json json = bulk("{\"queue\":\"" + queue + "\",\"limit\":3}").json();
         assertEquals(
-                List.of("success", "queue", "consumerGroup", "moved", "duplicate", "gone", "kept"),
+                List.of(
+                        "success",
+                        "queue",
+                        "consumerGroup",
+                        "moved",
+                        "duplicate",
+                        "gone",
+                        "kept",
+                        "next"),
                 json.names());
         assertEquals("2", json.text("moved"));
         assertEquals("1", json.text("duplicate"));
@@ -250,6 +261,70 @@ class DeadLetterReplayHttpTest extends DeadLetterScene {
         assertEquals("0", bulk("{\"queue\":\"nowhere\"}").json().text("moved"));
     }
 
+    @Test
+    @Contract("dlq-7")
+    void whatCannotBeMovedIsPassedByGoingOnBehindIt() throws SQLException {
+        file("t1");
+        file("t2");
+        try (Connection connection = broker.database().connect()) {
+            new LogFixture(connection)
+                    .run(
+                            "update queen_store.dead_letters d set payload = null from"
+                                    + " queen_store.queues q where q.id = d.queue_id and q.name"
+                                    + " = ?",
+                            queue);
+        }
+        file("t3");
+        Json first = bulk("{\"queue\":\"" + queue + "\",\"limit\":2}").json();
+        assertEquals("2", first.text("kept"));
+        Json second =
+                bulk("{\"queue\":\""
+                                + queue
+                                + "\",\"limit\":2,\"after\":\""
+                                + first.text("next")
+                                + "\"}")
+                        .json();
+        assertEquals("1", second.text("moved"));
+        assertTrue(second.isNull("next"), second.toString());
+        assertEquals(List.of("t2", "t1"), listed(""));
+    }
+
+    @Test
+    @Contract("dlq-7")
+    void aLaneThatIsHeldIsWaitedForOnceAndTheOthersGoOn() throws SQLException {
+        file("held", "g", "t1", "1");
+        file("held", "g", "t2", "2");
+        file("held", "g", "t3", "3");
+        file("free", "g", "t4", "4");
+        try (Connection holder = broker.database().connect()) {
+            holder.setAutoCommit(false);
+            TestDatabase.rows(
+                    holder,
+                    "select from queen_store.partitions p join queen_store.queues q on q.id ="
+                            + " p.queue_id where q.name = ? and p.name = 'held' for no key update"
+                            + " of p",
+                    queue);
+            double before = replays();
+            Json json = bulk("{\"queue\":\"" + queue + "\"}").json();
+            assertEquals("1", json.text("moved"));
+            assertEquals("3", json.text("kept"));
+            assertEquals(2, replays() - before, "one of each lane was tried");
+            holder.rollback();
+        }
+        assertEquals(List.of("t3", "t2", "t1"), listed(""));
+    }
+
+    /** Calls that tried to move one. */
+    private static double replays() {
+        Matcher count =
+                Pattern.compile(
+                                "^queen_db_call_seconds_count\\{[^}]*\"replay_dead_letter\"[^}]*}"
+                                        + " (\\S+)$",
+                                Pattern.MULTILINE)
+                        .matcher(broker.metrics());
+        return count.find() ? Double.parseDouble(count.group(1)) : 0;
+    }
+
     private static Http.Reply bulk(String body) {
         return http.post("/api/v1/dlq/replay", body);
     }
@@ -263,6 +338,7 @@ class DeadLetterReplayHttpTest extends DeadLetterScene {
                 "{\"queue\":\"q\",\"limit\":0}|limit must be 1 to 1000, got 0",
                 "{\"queue\":\"q\",\"limit\":1001}|limit must be 1 to 1000, got 1001",
                 "{\"queue\":\"q\",\"limit\":\"x\"}|limit must be a whole number",
+                "{\"queue\":\"q\",\"after\":\"x\"}|after must be the next of an earlier answer",
                 "nonsense|bad body: "
             })
     void aBulkReplayThatCannotBeMeantIsRefused(String body, String sentence) {

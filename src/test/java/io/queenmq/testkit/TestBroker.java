@@ -112,6 +112,13 @@ public final class TestBroker implements AutoCloseable {
         return database;
     }
 
+    /**
+     * What is measured, as Prometheus reads it; counters are those of all brokers of this process.
+     */
+    public String metrics() {
+        return broker.metrics().prometheus();
+    }
+
     /** Waits until exactly so many polls are parked. */
     public void awaitParked(int polls) {
         await("queen_ready_polls", polls);
@@ -127,7 +134,7 @@ public final class TestBroker implements AutoCloseable {
         long end = System.nanoTime() + 10_000_000_000L;
         double seen = -1;
         while (System.nanoTime() < end) {
-            Matcher value = line.matcher(broker.metrics().prometheus());
+            Matcher value = line.matcher(metrics());
             seen = value.find() ? Double.parseDouble(value.group(1)) : -1;
             if (seen == wanted) {
                 return;
