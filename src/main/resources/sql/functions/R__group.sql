@@ -86,15 +86,16 @@ comment on function queen_store.safe_instant() is
 -- Called by  GroupProcedures, queen.pop
 -- Locks      advisory on the name of a new queue and of a new or unregistered group, tried only;
 --            queues: a new row; groups: one row, skip locked
--- Returns    one row: ready with what is stored; busy when another transaction is at it;
---            unknown_queue. p_rule null only makes the row
+-- Returns    one row: ready with what is stored, and how long long polls of the queue hold an
+--            under-full batch; busy when another transaction is at it; unknown_queue. p_rule null
+--            only makes the row
 -- Cost       1 statement for a known group; 4 for a new one
 create or replace function queen_store.register_group(
     p_tenant_id uuid, p_queue text, p_group text, p_rule text, p_at timestamptz,
     p_create_queue boolean, p_conflation boolean default false)
 returns table (
     verdict text, queue_id integer, group_id integer, generation integer, start_rule text,
-    start_at timestamptz, conflation boolean)
+    start_at timestamptz, conflation boolean, min_pop_wait_ms integer)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -117,14 +118,14 @@ begin
     if v_queue_id is null then
         if not p_create_queue then
             return query select 'unknown_queue', null::integer, null::integer, null::integer,
-                                null::text, null::timestamptz, null::boolean;
+                                null::text, null::timestamptz, null::boolean, null::integer;
             return;
         end if;
         select e.verdict, e.queue_id into v_found, v_queue_id
         from queen_store.ensure_queue(p_tenant_id, p_queue) e;
         if v_found <> 'ready' then
             return query select 'busy', null::integer, null::integer, null::integer,
-                                null::text, null::timestamptz, null::boolean;
+                                null::text, null::timestamptz, null::boolean, null::integer;
             return;
         end if;
     end if;
@@ -136,7 +137,7 @@ begin
         if not pg_try_advisory_xact_lock(
                 queen_store.lock_key('group', v_queue_id::text, p_group)) then
             return query select 'busy', v_queue_id, null::integer, null::integer,
-                                null::text, null::timestamptz, null::boolean;
+                                null::text, null::timestamptz, null::boolean, null::integer;
             return;
         end if;
         if v_rule = 'instant' and v_now then
@@ -152,7 +153,7 @@ begin
         for no key update skip locked;
         if not found then
             return query select 'busy', v_queue_id, null::integer, null::integer,
-                                null::text, null::timestamptz, null::boolean;
+                                null::text, null::timestamptz, null::boolean, null::integer;
             return;
         end if;
         if v_group.start_rule is null and v_rule is not null then
@@ -163,7 +164,10 @@ begin
         end if;
     end if;
     return query select 'ready', v_queue_id, v_group.id, v_group.generation, v_group.start_rule,
-                        v_group.start_at, v_group.conflation;
+                        v_group.start_at, v_group.conflation,
+                        (select q.min_pop_wait_ms
+                         from queen_store.queues q
+                         where q.id = v_queue_id);
 end
 $$;
 comment on function queen_store.register_group(
@@ -172,7 +176,8 @@ comment on function queen_store.register_group(
 
 -- queen_store.start_committed: last offset that counts as consumed in a lane where the group has no
 -- cursor. For an instant that is the last message created before it, found by bisection.
--- Called by  effective_cursor, lanes_with_work, claim_first, seek_lane, find_originals
+-- Called by  effective_cursor, lanes_with_work, claim_first, seek_lane, find_originals,
+--            pending_messages
 -- Locks      none
 -- Returns    log_start - 1 to last_offset; null without a rule
 -- Cost       0 statements for "all" and for lanes quiet since the instant; else 2 to some 30 index

@@ -344,7 +344,7 @@ comment on function queen_store.claim(
 
 -- queen_store.first_created_at: when the first retained message from an offset on was stored, for
 -- lanes whose window opens with it.
--- Called by  claim
+-- Called by  claim, pending_messages
 -- Locks      none
 -- Returns    null = nothing is retained from there on
 -- Cost       1 statement of 1 index probe, 2 behind a hole
@@ -377,6 +377,104 @@ end
 $$;
 comment on function queen_store.first_created_at(bigint, integer, bigint) is
     'When the first retained message of a lane from an offset on was stored. Locks: none.';
+
+-- queen_store.pending_messages: how much a pop of these lanes, tried in this order, would be given
+-- now. An estimate, for a pop that waits for a full batch: nothing is locked, offsets are counted
+-- for messages, and only a claim decides.
+-- Called by  PopProcedures
+-- Locks      none
+-- Returns    one row: messages, at most p_limit, and how many of the lanes, from the first on, hold
+--            them; a lane under a live lease, hidden by delayedProcessing or held by windowBuffer
+--            counts nothing, one of a group that conflates 1. p_lane_limit 0 = no cap
+-- Cost       1 statement of a few primary-key probes per lane; start_committed for lanes without a
+--            cursor and where messages are delayed, first_created_at for lanes that a window holds
+create or replace function queen_store.pending_messages(
+    p_partition_ids bigint[], p_group_id integer, p_lane_limit integer, p_limit integer)
+returns table (messages integer, lanes integer)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz := clock_timestamp();
+begin
+    return query
+    with lane as (
+        select i.ordinal::integer, p.id, p.last_offset, p.log_start, p.last_write_at,
+               case when q.delayed_processing_seconds > 0
+                    then make_interval(secs => q.delayed_processing_seconds) end as delay,
+               q.window_buffer_seconds, g.conflation,
+               case when c.generation = g.generation then c.epoch else 0 end as epoch,
+               greatest(p.log_start, 1 + case
+                   when c.generation = g.generation then c.committed
+                   else queen_store.start_committed(
+                       p.id, p.log_start, p.last_offset, p.last_write_at,
+                       coalesce(g.seek_rule, g.start_rule),
+                       case when g.seek_rule is null then g.start_at else g.seek_at end)
+                   end) as wanted
+        from unnest(p_partition_ids) with ordinality i (partition_id, ordinal)
+        cross join lateral (
+            select p.id, p.queue_id, p.last_offset, p.log_start, p.last_write_at
+            from queen_store.partitions p
+            where p.id = i.partition_id
+            limit 1) p
+        cross join lateral (
+            select q.deleted_at, q.delayed_processing_seconds, q.window_buffer_seconds
+            from queen_store.queues q
+            where q.id = p.queue_id
+            limit 1) q
+        cross join lateral (
+            select g.queue_id, g.generation, g.start_rule, g.start_at, g.seek_rule, g.seek_at,
+                   g.conflation
+            from queen_store.groups g
+            where g.id = p_group_id
+            limit 1) g
+        left join lateral (
+            select c.generation, c.epoch, c.committed, c.lease_expires_at
+            from queen_store.cursors c
+            where c.partition_id = p.id and c.group_id = p_group_id
+            limit 1) c on true
+        where q.deleted_at is null and g.queue_id = p.queue_id
+          and not coalesce(c.generation = g.generation and c.lease_expires_at > v_now, false)
+        offset 0
+    ),
+    visible as (
+        select l.ordinal, l.conflation,
+               case
+                   when l.last_offset - l.wanted + 1 between 1 and 99
+                    and l.window_buffer_seconds > 0
+                    and queen_store.first_created_at(l.id, l.epoch, l.wanted)
+                        + make_interval(secs => l.window_buffer_seconds) > v_now then 0
+                   when l.delay is null then l.last_offset - l.wanted + 1
+                   else queen_store.start_committed(
+                            l.id, l.log_start, l.last_offset, l.last_write_at, 'instant',
+                            v_now - l.delay + interval '1 microsecond') - l.wanted + 1
+                   end as pending
+        from lane l
+        where l.wanted <= l.last_offset
+        offset 0
+    ),
+    given as (
+        select v.ordinal, case when v.conflation then 1 else v.pending end as pending
+        from visible v
+        where v.pending > 0
+        order by v.ordinal
+        limit nullif(p_lane_limit, 0)
+    )
+    select least(coalesce(sum(w.pending), 0), p_limit)::integer, coalesce(max(w.ordinal), 0)
+    from (
+        select g.ordinal, g.pending, sum(g.pending) over (order by g.ordinal) - g.pending as before
+        from given g) w
+    where w.before < p_limit;
+end
+$$;
+comment on function queen_store.pending_messages(bigint[], integer, integer, integer) is
+    'How many messages a pop of these lanes would be given now; an estimate. Locks: none.';
 
 -- queen_store.claim_leased: the claim of pops with a lease, for lanes where the group has a cursor.
 -- Its commit is not flushed: a lease lost in a crash of the server only redelivers. The setting

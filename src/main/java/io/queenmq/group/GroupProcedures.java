@@ -44,7 +44,8 @@ final class GroupProcedures {
                             session.connection()
                                     .prepareStatement(
                                             "select verdict, queue_id, group_id, generation,"
-                                                    + " start_rule is not null, conflation"
+                                                    + " start_rule is not null, conflation,"
+                                                    + " min_pop_wait_ms"
                                                     + " from queen_store.register_group"
                                                     + "(?, ?, ?, ?, ?, ?, ?)")) {
                         Instant at = rule == null ? null : rule.at();
@@ -65,7 +66,8 @@ final class GroupProcedures {
                                                 row.getInt(3),
                                                 row.getInt(4),
                                                 row.getBoolean(5),
-                                                row.getBoolean(6));
+                                                row.getBoolean(6),
+                                                row.getInt(7));
                                 case "busy" -> new Registration.Busy();
                                 case "unknown_queue" -> new Registration.UnknownQueue();
                                 default -> throw new IllegalStateException(verdict);

@@ -10,8 +10,15 @@ public sealed interface Registration {
      * @param registered whether it has a rule where lanes without a cursor begin; false for one
      *     that only pops of single lanes have used
      * @param conflation whether of each lane only the newest message is delivered
+     * @param minPopWaitMs how long long polls of the queue hold an under-full batch; 0 = not
      */
-    record Known(int queueId, int groupId, int generation, boolean registered, boolean conflation)
+    record Known(
+            int queueId,
+            int groupId,
+            int generation,
+            boolean registered,
+            boolean conflation,
+            int minPopWaitMs)
             implements Registration {}
 
     /** Another transaction is making the queue or the group just now. */

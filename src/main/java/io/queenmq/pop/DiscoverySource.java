@@ -56,7 +56,7 @@ final class DiscoverySource implements Source {
     }
 
     @Override
-    public Candidates take(int most, boolean first) {
+    public Candidates take(int most, boolean first, boolean last) {
         if (lookUp || busy) {
             lookUp();
         }

@@ -58,7 +58,7 @@ final class PinnedSource implements Source, Findings {
     }
 
     @Override
-    public Candidates take(int most, boolean first) {
+    public Candidates take(int most, boolean first, boolean last) {
         busy = false;
         revisitNanos = Long.MAX_VALUE;
         if (poll != null) {

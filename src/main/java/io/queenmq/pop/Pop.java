@@ -84,7 +84,7 @@ public final class Pop implements AutoCloseable {
                 boolean hindered = false;
                 PopResult result = PopResult.EMPTY;
                 try {
-                    result = look(request, client, source);
+                    result = look(request, client, source, last);
                 } catch (QueenException e) {
                     if (last || !passes(e)) {
                         throw e;
@@ -139,10 +139,10 @@ public final class Pop implements AutoCloseable {
     }
 
     /** Tries candidates until one gives something or none is left. */
-    private PopResult look(PopRequest request, Client client, Source source) {
+    private PopResult look(PopRequest request, Client client, Source source, boolean last) {
         boolean first = true;
         while (!client.isGone()) {
-            Candidates candidates = source.take(config.lanesMax(), first);
+            Candidates candidates = source.take(config.lanesMax(), first, last);
             if (candidates.isEmpty()) {
                 break;
             }
@@ -208,7 +208,15 @@ public final class Pop implements AutoCloseable {
                         };
         return switch (request.scope()) {
             case PopScope.Queue(String queue) ->
-                    new QueueSource(groups, ready, clock, request, queue, rule);
+                    new QueueSource(
+                            groups,
+                            ready,
+                            procedures,
+                            clock,
+                            request,
+                            config.messagesMax(),
+                            queue,
+                            rule);
             case PopScope.Partition(String queue, String partition) ->
                     new PinnedSource(
                             groups,

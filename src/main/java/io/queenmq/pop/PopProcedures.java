@@ -27,6 +27,13 @@ final class PopProcedures {
     /** A queue that labels match. */
     record LabelledQueue(int queueId, String name) {}
 
+    /**
+     * What lanes hold for a group.
+     *
+     * @param lanes how many of them, from the first on, hold it
+     */
+    record Pending(int messages, int lanes) {}
+
     private final Database database;
     private final int inlineBytes;
 
@@ -123,6 +130,28 @@ final class PopProcedures {
                         statement.setArray(2, connection.createArrayOf("int8", lanes.toArray()));
                         statement.setArray(3, connection.createArrayOf("int4", groupIds.toArray()));
                         return statement.execute();
+                    }
+                });
+    }
+
+    /** What a pop of these lanes would be given now, counted up to {@code limit} messages. */
+    Pending pending(long[] lanes, int groupId, int laneLimit, int limit) {
+        return database.call(
+                "pending_messages",
+                session -> {
+                    Connection connection = session.connection();
+                    try (PreparedStatement statement =
+                            connection.prepareStatement(
+                                    "select messages, lanes"
+                                            + " from queen_store.pending_messages(?, ?, ?, ?)")) {
+                        statement.setArray(1, array(connection, "int8", lanes));
+                        statement.setInt(2, groupId);
+                        statement.setInt(3, laneLimit);
+                        statement.setInt(4, limit);
+                        try (ResultSet row = statement.executeQuery()) {
+                            row.next();
+                            return new Pending(row.getInt(1), row.getInt(2));
+                        }
                     }
                 });
     }

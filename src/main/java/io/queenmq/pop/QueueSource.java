@@ -20,12 +20,19 @@ final class QueueSource implements Source {
 
     private final Groups groups;
     private final ReadyLanes ready;
+    private final PopProcedures procedures;
     private final Clock clock;
     private final PopRequest request;
+    private final int messagesMax;
     private final String queue;
     private final StartRule rule;
     private @Nullable GroupLanes lanes;
     private Registration.@Nullable Known group;
+
+    /** Only in queues that hold under-full batches. */
+    private @Nullable Hold hold;
+
+    private boolean holding;
     private boolean called;
     private boolean busy;
     private Conflation conflation = Conflation.NONE;
@@ -33,20 +40,25 @@ final class QueueSource implements Source {
     QueueSource(
             Groups groups,
             ReadyLanes ready,
+            PopProcedures procedures,
             Clock clock,
             PopRequest request,
+            int messagesMax,
             String queue,
             StartRule rule) {
         this.groups = groups;
         this.ready = ready;
+        this.procedures = procedures;
         this.clock = clock;
         this.request = request;
+        this.messagesMax = messagesMax;
         this.queue = queue;
         this.rule = rule;
     }
 
     @Override
-    public Candidates take(int most, boolean first) {
+    public Candidates take(int most, boolean first, boolean last) {
+        holding = false;
         Registration registration =
                 groups.register(
                         request.tenant(),
@@ -71,7 +83,22 @@ final class QueueSource implements Source {
             lanes = current;
         }
         int limit = request.laneLimit(known.conflation());
-        long[] numbers = current.take(called, Source.width(limit, request.batch(), most, first));
+        int width = Source.width(limit, request.batch(), most, first);
+        if (known.minPopWaitMs() > 0 && request.batch() > 1 && !last) {
+            if (hold == null) {
+                hold = new Hold(procedures, clock);
+            }
+            int full = Math.min(request.batch(), known.conflation() ? limit : messagesMax);
+            holding = hold.holds(current, most, limit, full, known.minPopWaitMs());
+            if (holding) {
+                pass();
+                return Candidates.NONE;
+            }
+            width = Math.max(width, hold.lanes());
+        }
+        // Who has waited for more comes before those woken meanwhile, or it might wait on and on.
+        boolean entitled = called || (hold != null && hold.hasBegun());
+        long[] numbers = current.take(entitled, width);
         called = false;
         List<Candidates.Lane> taken = new ArrayList<>(numbers.length);
         for (long number : numbers) {
@@ -87,10 +114,19 @@ final class QueueSource implements Source {
 
     @Override
     public boolean park(Poll poll) {
-        return lanes == null
-                || group == null
-                || (lanes.park(poll)
-                        && groups.isCurrent(request.tenant(), queue, request.group(), group));
+        if (lanes == null || group == null) {
+            return true;
+        }
+        boolean parked;
+        if (hold != null && holding) {
+            parked = hold.park(lanes, poll);
+        } else {
+            if (hold != null) {
+                hold.end();
+            }
+            parked = lanes.park(poll);
+        }
+        return parked && groups.isCurrent(request.tenant(), queue, request.group(), group);
     }
 
     @Override
@@ -108,6 +144,9 @@ final class QueueSource implements Source {
 
     @Override
     public long revisitNanos() {
+        if (holding && hold != null) {
+            return hold.revisitNanos();
+        }
         return busy ? clock.nanos() + BUSY_NANOS : Long.MAX_VALUE;
     }
 

@@ -13,8 +13,9 @@ interface Source {
      *
      * @param most most lanes of one claim
      * @param first as many as were asked for; those behind stale ones then come in larger steps
+     * @param last the pop will not look again: what there is must do
      */
-    Candidates take(int most, boolean first);
+    Candidates take(int most, boolean first, boolean last);
 
     /** What the last look found stored with the group, or groups. */
     Conflation conflation();

@@ -24,7 +24,6 @@ final class QueueWarnings {
             warnings.add("retention is stored; this version removes no messages by age");
         }
         unavailable(warnings, options.maxWaitSeconds() > 0, "maxWaitTimeSeconds");
-        unavailable(warnings, options.minPopWaitMs() > 0, "minPopWaitTime");
         unavailable(warnings, !options.retentionSinkHold().isEmpty(), "retentionSinkHold");
         noEffect(warnings, options.retryDelayMs() != 1_000, "retryDelay");
         noEffect(warnings, options.priority() != 0, "priority");

@@ -1,6 +1,7 @@
 package io.queenmq.ready;
 
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -21,6 +22,16 @@ import org.jspecify.annotations.Nullable;
  * and no more polls wake than there is work for.
  */
 public final class GroupLanes implements Findings {
+    /**
+     * Lanes that have been ready longest, not taken.
+     *
+     * @param arrived where {@link #gather} begins to count what comes after
+     */
+    public record Glance(long[] lanes, long arrived) {}
+
+    /** Lanes came back, with how much nobody knows: as many as any batch. */
+    private static final long MANY = Integer.MAX_VALUE;
+
     private final ReadyLanes owner;
     private final int queueId;
     private final int groupId;
@@ -34,6 +45,12 @@ public final class GroupLanes implements Findings {
 
     /** Waiting lanes that are ready at once when a message at that offset has come. */
     private final Map<Long, Long> filling = new HashMap<>();
+
+    /** Polls that wait for more than is ready, and which value of {@link #arrived} wakes them. */
+    private final Map<Poll, Long> gathering = new HashMap<>();
+
+    /** Counts the messages that became known, at least as many as there were; never goes back. */
+    private long arrived;
 
     private int woken;
     private boolean dropped;
@@ -90,6 +107,39 @@ public final class GroupLanes implements Findings {
         }
     }
 
+    /** Shows the lanes that have been ready longest. */
+    public Glance peek(int max) {
+        lanesLock.lock();
+        try {
+            usedNanos = owner.clock.nanos();
+            table.releaseDue(nowMillis());
+            return new Glance(table.peek(max), arrived);
+        } finally {
+            lanesLock.unlock();
+        }
+    }
+
+    /**
+     * Queues the poll for the arrival of that many messages since the glance. It takes no part in
+     * the invariant: what is ready meanwhile wakes those parked.
+     *
+     * @return false = they may have come, or this structure has been forgotten
+     */
+    public boolean gather(Poll poll, Glance since, long messages) {
+        lanesLock.lock();
+        try {
+            usedNanos = owner.clock.nanos();
+            long wakeAt = since.arrived + messages;
+            if (dropped || arrived >= wakeAt) {
+                return false;
+            }
+            gathering.put(poll, wakeAt);
+            return true;
+        } finally {
+            lanesLock.unlock();
+        }
+    }
+
     /**
      * Takes the poll out of the parked. It must then look with {@link #take}, or pass its wake on
      * with {@link #pass}.
@@ -99,6 +149,7 @@ public final class GroupLanes implements Findings {
     public boolean leave(Poll poll) {
         lanesLock.lock();
         try {
+            gathering.remove(poll);
             if (parked.remove(poll) || !poll.wasWokenBy(this)) {
                 return false;
             }
@@ -193,7 +244,7 @@ public final class GroupLanes implements Findings {
     void written(long lane, long offset) {
         change(
                 () -> {
-                    table.written(lane, offset);
+                    arrived(table.written(lane, offset));
                     if (!filling.isEmpty()
                             && offset >= filling.getOrDefault(lane, Long.MAX_VALUE)) {
                         filling.remove(lane);
@@ -203,11 +254,19 @@ public final class GroupLanes implements Findings {
     }
 
     void freed(long lane, long committed, long lastOffset) {
-        change(() -> table.freed(lane, committed, lastOffset));
+        change(
+                () -> {
+                    table.freed(lane, committed, lastOffset);
+                    arrived(MANY);
+                });
     }
 
     void freed(long lane) {
-        change(() -> table.freed(lane));
+        change(
+                () -> {
+                    table.freed(lane);
+                    arrived(MANY);
+                });
     }
 
     void found(List<LaneSource.Found> lanes) {
@@ -226,6 +285,7 @@ public final class GroupLanes implements Findings {
                                                     leasedUntil, owner.config.heldRevisit()));
                         }
                     }
+                    arrived(lanes.isEmpty() ? 0 : MANY);
                 });
     }
 
@@ -240,7 +300,8 @@ public final class GroupLanes implements Findings {
         List<Poll> polls;
         lanesLock.lock();
         try {
-            polls = List.copyOf(parked);
+            polls = new ArrayList<>(parked);
+            polls.addAll(gathering.keySet());
         } finally {
             lanesLock.unlock();
         }
@@ -259,7 +320,7 @@ public final class GroupLanes implements Findings {
     boolean hasParked() {
         lanesLock.lock();
         try {
-            return !parked.isEmpty();
+            return !parked.isEmpty() || !gathering.isEmpty();
         } finally {
             lanesLock.unlock();
         }
@@ -313,6 +374,7 @@ public final class GroupLanes implements Findings {
             long idle = owner.clock.nanos() - usedNanos;
             dropped |=
                     parked.isEmpty()
+                            && gathering.isEmpty()
                             && woken == 0
                             && table.takenCount() == 0
                             && idle > owner.config.idle().toNanos();
@@ -350,6 +412,19 @@ public final class GroupLanes implements Findings {
             signal();
         } finally {
             lanesLock.unlock();
+        }
+    }
+
+    /** That many messages, at most, became known. */
+    private void arrived(long messages) {
+        arrived += messages;
+        if (!gathering.isEmpty()) {
+            gathering.forEach(
+                    (poll, wakeAt) -> {
+                        if (arrived >= wakeAt) {
+                            poll.wake();
+                        }
+                    });
         }
     }
 

@@ -85,14 +85,20 @@ final class LaneTable {
         return 25L * number.length + 4L * heap.length + 4L * buckets.length;
     }
 
-    /** A write of messages up to {@code offset} committed. */
-    void written(long lane, long offset) {
+    /**
+     * A write of messages up to {@code offset} committed.
+     *
+     * @return how many messages of the lane are news, at most
+     */
+    long written(long lane, long offset) {
         int slot = find(lane);
         if (slot == NONE) {
             appendReady(insert(lane, offset));
-        } else {
-            known[slot] = Math.max(known[slot], offset);
+            return offset + 1;
         }
+        long news = Math.max(0, offset - known[slot]);
+        known[slot] += news;
+        return news;
     }
 
     /** A reseed found the lane with messages beyond its cursor, and nobody holds it. */
@@ -171,6 +177,17 @@ final class LaneTable {
             leaveHeap(slot);
             appendReady(slot);
         }
+    }
+
+    /** The lanes that have been ready longest. */
+    long[] peek(int max) {
+        long[] lanes = new long[Math.min(max, ready)];
+        int slot = readyHead;
+        for (int i = 0; i < lanes.length; i++) {
+            lanes[i] = number[slot];
+            slot = link[slot];
+        }
+        return lanes;
     }
 
     /** Takes the lane that has been ready longest; only if {@link #readyCount()} is positive. */

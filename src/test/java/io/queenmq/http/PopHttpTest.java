@@ -369,6 +369,7 @@ class PopHttpTest {
     }
 
     @Test
+    @Contract("pop-param-10")
     void autopilotAndUnknownParametersAreIgnored() {
         String queue = fresh("autopilot");
         http.push(queue, "p", "1");
