@@ -74,14 +74,15 @@ begin
     from unnest(p_partition_ids, p_last_offsets, p_since) with ordinality
         as l (partition_id, last_offset, since, lane)
     cross join lateral (
-        select p.log_start, p.last_write_at
+        select p.last_write_at
         from queen_store.partitions p
         where p.id = l.partition_id) p
-    -- read_keys looks at the time behind its limit, so the walk must be told where to end.
+    -- read_keys looks at the time behind its limit, so the walk must be told where to end. That is
+    -- sought from 0 and not from log_start: a key counts when its payload is long gone.
     cross join lateral queen_store.read_keys(
         l.partition_id,
         queen_store.start_committed(
-            l.partition_id, p.log_start, l.last_offset, p.last_write_at, 'instant', l.since) + 1,
+            l.partition_id, 0::bigint, l.last_offset, p.last_write_at, 'instant', l.since) + 1,
         l.last_offset, l.since, 2147483647) s
     -- One detoast per segment, not one per key.
     cross join lateral (select s.keys || ''::bytea as keys offset 0) d

@@ -65,6 +65,7 @@ final class Answers {
             """;
 
     private final List<Answer> answers = new ArrayList<>();
+    private final List<List<Answer>> refusals = new ArrayList<>();
     private final Map<String, List<Setting>> settings = new HashMap<>();
     private final Map<Place, Stored> log = new HashMap<>();
     private int queued;
@@ -87,6 +88,23 @@ final class Answers {
 
     synchronized void told(Answer answer) {
         answers.add(answer);
+    }
+
+    /** A step was taken back because one of these, at least, was there already. */
+    synchronized void refused(List<PushItem> items, long askedMicros, long toldMicros) {
+        refusals.add(
+                items.stream()
+                        .map(
+                                item ->
+                                        new Answer(
+                                                item.queue(),
+                                                item.partition(),
+                                                String.valueOf(item.transactionId()),
+                                                false,
+                                                Ids.NIL,
+                                                askedMicros,
+                                                toldMicros))
+                        .toList());
     }
 
     /** The window of a queue became this at some time between these; the default comes first. */
@@ -139,6 +157,7 @@ final class Answers {
                     }
                 });
         log.keySet().removeIf(gone);
+        refusals.removeIf(items -> items.stream().anyMatch(item -> keys.contains(key(item))));
         // A nil id leaves open which message was meant; one that is lost is as good as any.
         answers.removeIf(
                 answer ->
@@ -171,6 +190,18 @@ final class Answers {
             }
         }
         assertEquals(byId.keySet(), claimed, "stored, and nobody was told");
+        for (List<Answer> refusal : refusals) {
+            assertTrue(
+                    refusal.stream()
+                            .anyMatch(
+                                    answer -> {
+                                        List<Place> same =
+                                                byKey.getOrDefault(key(answer), List.of());
+                                        return same.stream()
+                                                .anyMatch(p -> isOriginal(answer, p, same));
+                                    }),
+                    () -> "refused without a duplicate: " + refusal);
+        }
     }
 
     private static List<String> key(Answer answer) {

@@ -20,6 +20,9 @@ import org.jspecify.annotations.Nullable;
 final class DedupScene implements AutoCloseable {
     static final int WINDOW_OF_NEW_QUEUES = 3_600;
 
+    /** SQLSTATE of a step that brings a message again. */
+    private static final String REFUSED = "QN409";
+
     final TestDatabase database;
     final Connection connection;
     final TestEngine[] engines = new TestEngine[2];
@@ -73,13 +76,35 @@ final class DedupScene implements AutoCloseable {
     /** Pushes in a transaction of an application; what it takes back, nobody was told. */
     void pushInSql(Connection application, List<PushItem> items, boolean commit)
             throws SQLException {
+        callInSql(application, "queen.push", items, commit);
+    }
+
+    /** The same as a step that is one with others: a single duplicate takes it all back. */
+    void transactInSql(Connection application, List<PushItem> items) throws SQLException {
+        long asked = Answers.micros(application);
+        try {
+            callInSql(application, "queen.transact", items, true);
+        } catch (SQLException e) {
+            application.rollback();
+            if (!REFUSED.equals(e.getSQLState())) {
+                throw e;
+            }
+            answers.refused(items, asked, Answers.micros(application));
+            application.rollback();
+        }
+    }
+
+    private void callInSql(
+            Connection application, String function, List<PushItem> items, boolean commit)
+            throws SQLException {
         application.setAutoCommit(false);
         long asked = Answers.micros(application);
         List<@Nullable Object[]> rows =
                 TestDatabase.rows(
                         application,
-                        "select status, message_id, transaction_id"
-                                + " from queen.push(?, ?, ?, ?) order by ordinal",
+                        "select status, message_id, transaction_id from "
+                                + function
+                                + "(?, ?, ?, ?) order by ordinal",
                         application.createArrayOf(
                                 "text", items.stream().map(PushItem::queue).toArray()),
                         application.createArrayOf(

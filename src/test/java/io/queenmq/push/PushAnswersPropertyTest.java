@@ -55,6 +55,7 @@ class PushAnswersPropertyTest {
                     case 15 -> scene.failOver(random);
                     case 16 -> scene.expire(random);
                     case 17 -> scene.pass(1_100);
+                    case 18, 19, 20, 21 -> scene.transactInSql(application, items);
                     default -> scene.push(engine, items, scene.connection);
                 }
             }
@@ -116,7 +117,11 @@ class PushAnswersPropertyTest {
                 for (int i = 0; i < PUSHES_OF_WRITER / 3; i++) {
                     String queue = random.nextBoolean() ? "a" : "b";
                     List<PushItem> items = scene.items(random, queue, 10 + i);
-                    scene.pushInSql(connection, items, random.nextInt(4) > 0);
+                    if (random.nextInt(3) == 0) {
+                        scene.transactInSql(connection, items);
+                    } else {
+                        scene.pushInSql(connection, items, random.nextInt(4) > 0);
+                    }
                 }
             }
             return true;
