@@ -10,6 +10,7 @@ import io.queenmq.machine.Op.Item;
 import io.queenmq.machine.Op.Job;
 import io.queenmq.machine.Op.LaneRef;
 import io.queenmq.machine.Op.Status;
+import io.queenmq.machine.Op.Target;
 import io.queenmq.machine.Op.Unit;
 import java.sql.SQLException;
 import java.util.ArrayList;
@@ -28,6 +29,7 @@ final class ConcurrentClient implements AutoCloseable {
     static final List<String> GROUPS = List.of("g", "h");
 
     private static final Pattern QUEUED = Pattern.compile("queued q/\\w at (\\d+)");
+    private static final Pattern MOVED = Pattern.compile("moved q/\\w at (\\d+)");
     private static final Pattern DUPLICATE = Pattern.compile("duplicate q/\\w \\[(.*)]");
     private static final List<Status> FAILURES = List.of(Status.FAILED, Status.RETRY, Status.DLQ);
     private static final Pattern PAIR = Pattern.compile("(\\d+)=(\\d+)");
@@ -54,6 +56,7 @@ final class ConcurrentClient implements AutoCloseable {
     private final List<Undone> undone = new ArrayList<>();
     private int operations;
     private long deadLetters;
+    private long replays;
 
     ConcurrentClient(int number, long seed, AtomicLong clock, SqlMachine machine) {
         this.number = number;
@@ -67,8 +70,9 @@ final class ConcurrentClient implements AutoCloseable {
         machine.close();
     }
 
+    /** How many it filed, less those it moved back. */
     long deadLetters() {
-        return deadLetters;
+        return deadLetters - replays;
     }
 
     List<Event> events(String lane, String group) {
@@ -99,8 +103,12 @@ final class ConcurrentClient implements AutoCloseable {
                 pop();
             } else if (dice < 80) {
                 ack();
-            } else if (dice < 88) {
+            } else if (dice < 87) {
                 transact();
+            } else if (dice < 90) {
+                seek();
+            } else if (dice < 93) {
+                replay();
             } else {
                 tamper();
             }
@@ -307,6 +315,48 @@ final class ConcurrentClient implements AutoCloseable {
                     batch.group(),
                     start,
                     new Call.AckedBatch(batch.lease(), batch.end(), verdict));
+        }
+    }
+
+    private void seek() throws SQLException {
+        String lane = one(LANES);
+        String group = one(GROUPS);
+        Target target = one(List.of(Target.BEGINNING, Target.END, Target.OFFSET));
+        long start = clock.incrementAndGet();
+        String line =
+                machine.apply(
+                                new Op.SeekLane(
+                                        id(), "q", lane, group, target, 0, random.nextInt(20)))
+                        .getFirst();
+        if (line.startsWith("moved ")) {
+            long committed = Long.parseLong(line.substring("moved ".length()));
+            note(lane, group, start, new Call.Sought(committed));
+        }
+    }
+
+    /** A dead letter that somebody filed goes to some lane; whoever comes second finds it gone. */
+    private void replay() throws SQLException {
+        List<Op.Replay> letters = machine.deadLetters(id(), one(LANES));
+        if (letters.isEmpty()) {
+            return;
+        }
+        Op.Replay replay = letters.get(random.nextInt(Math.min(3, letters.size())));
+        long start = clock.incrementAndGet();
+        String line = machine.apply(replay).getFirst();
+        long end = clock.incrementAndGet();
+        Matcher moved = MOVED.matcher(line);
+        if (moved.matches()) {
+            replays++;
+            pushes.add(
+                    new Push(
+                            replay.toPartition(),
+                            new LaneHistory.Stored(
+                                    start,
+                                    end,
+                                    Long.parseLong(moved.group(1)),
+                                    List.of(replay.copyId()))));
+        } else if (!line.equals("gone")) {
+            throw new AssertionError(line);
         }
     }
 

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
  */
 class ConcurrentPropertyTest {
     private static final int CLIENTS = 6;
-    private static final int STEPS = Integer.getInteger("queen.machine.concurrentSteps", 150);
+    private static final int STEPS = Run.steps("queen.machine.concurrentSteps", 160);
 
     private static TestDatabase database;
 
@@ -107,7 +107,7 @@ class ConcurrentPropertyTest {
                 machine.lines().stream().filter(line -> line.startsWith("dead letter")).count();
         long told = clients.stream().mapToLong(ConcurrentClient::deadLetters).sum();
         if (letters != told) {
-            findings.add(letters + " dead letters, but clients were told of " + told);
+            findings.add(letters + " dead letters, but what clients were told leaves " + told);
         }
         for (String name : ConcurrentClient.LANES) {
             List<String> ids = ids(log, name);

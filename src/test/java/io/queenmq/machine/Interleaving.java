@@ -54,6 +54,11 @@ record Interleaving(
     private static final String DEAD_LETTER = "dead letter";
     private static final String QUEUE = "queue";
 
+    @Override
+    public String toString() {
+        return name;
+    }
+
     /** What one that holds its locks does to another that comes. */
     Meeting with(Interleaving holder) {
         if (holder.holds(waits)) {

@@ -4,11 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.queenmq.machine.Interleaving.Meeting;
 import io.queenmq.testkit.Await;
-import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.TreeSet;
@@ -16,10 +16,12 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.postgresql.PGConnection;
 
 /**
@@ -36,6 +38,8 @@ class InterleavingProceduresTest {
         COMMIT,
         ROLLBACK
     }
+
+    private static final List<String> TABLE = new ArrayList<>();
 
     private static TestDatabase database;
     private static Connection first;
@@ -54,6 +58,9 @@ class InterleavingProceduresTest {
 
     @AfterAll
     static void drop() throws SQLException {
+        System.out.println(
+                "interleavings (a line per holder; who comes is free, busy or waits):\n"
+                        + String.join("\n", TABLE));
         threads.close();
         first.close();
         second.close();
@@ -64,28 +71,30 @@ class InterleavingProceduresTest {
     /** What the second said while the first held its locks, and in the end. */
     private record Outcome(Meeting meeting, List<String> held, List<String> run) {}
 
+    static Stream<Arguments> holders() {
+        return Arrays.stream(Ending.values())
+                .flatMap(
+                        ending ->
+                                Interleaving.all().stream()
+                                        .map(holder -> Arguments.of(ending, holder)));
+    }
+
     @ParameterizedTest
-    @EnumSource
-    @Contract({"pop-claim-1", "push-14"})
-    void everyPairOfWritersIsSerial(Ending ending) throws Exception {
+    @MethodSource("holders")
+    void everyPairOfWritersIsSerial(Ending ending, Interleaving holder) throws Exception {
         List<String> findings = new ArrayList<>();
-        StringBuilder table = new StringBuilder();
-        for (Interleaving holder : Interleaving.all()) {
-            table.append(String.format("%-24s", holder.name()));
-            for (Interleaving runner : Interleaving.all()) {
-                Meeting meeting = runner.with(holder);
-                if (meeting != Meeting.FREE || ending == Ending.COMMIT) {
-                    meeting = meet(holder, runner, ending, findings);
-                }
-                table.append(meeting.name().toLowerCase(Locale.ROOT).charAt(0)).append(' ');
+        StringBuilder line = new StringBuilder(String.format("%-24s", holder.name()));
+        for (Interleaving runner : Interleaving.all()) {
+            Meeting meeting = runner.with(holder);
+            // What leaves the other alone is tried with a commit, and on one server.
+            if (meeting != Meeting.FREE || (ending == Ending.COMMIT && Run.IS_MAIN_SERVER)) {
+                meeting = meet(holder, runner, ending, findings);
             }
-            table.append('\n');
+            line.append(meeting.name().toLowerCase(Locale.ROOT).charAt(0)).append(' ');
         }
-        System.out.println(
-                "interleavings, "
-                        + ending.name().toLowerCase(Locale.ROOT)
-                        + " (a line per holder; comes: free, busy or waits):\n"
-                        + table);
+        if (ending == Ending.COMMIT) {
+            TABLE.add(line.toString());
+        }
         assertEquals("", String.join("\n", findings));
     }
 

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
  * the brokers' choice, all the rest is the model's.
  */
 class MachineHttpPropertyTest {
-    private static final int STEPS = Integer.getInteger("queen.machine.httpSteps", 400);
+    private static final int STEPS = Run.steps("queen.machine.httpSteps", 400);
     private static final long SHRINK_SECONDS = Long.getLong("queen.machine.shrinkSeconds", 120);
 
     @Test

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * every span ends half-way between two such steps, so that nothing depends on how fast the test is.
  */
 class MachinePropertyTest {
-    private static final int STEPS = Integer.getInteger("queen.machine.steps", 800);
+    private static final int STEPS = Run.steps("queen.machine.steps", 800);
     private static final long SHRINK_SECONDS = Long.getLong("queen.machine.shrinkSeconds", 120);
 
     private static TestDatabase database;

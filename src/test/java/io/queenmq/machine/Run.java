@@ -11,6 +11,15 @@ import org.jspecify.annotations.Nullable;
 
 /** Operations on the model and on the real thing, side by side, until they say different things. */
 final class Run {
+    /** Whether this is the server that all tests run on; on the older ones less is searched. */
+    static final boolean IS_MAIN_SERVER =
+            System.getProperty("queen.test.postgres", "18").equals("18");
+
+    /** How many steps to take, unless the property says. */
+    static int steps(String property, int usual) {
+        return Integer.getInteger(property, IS_MAIN_SERVER ? usual : usual / 4);
+    }
+
     /** Opens the real thing, with nothing in it. */
     interface Opener {
         Machine open() throws SQLException;

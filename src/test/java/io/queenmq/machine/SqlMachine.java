@@ -287,6 +287,27 @@ final class SqlMachine implements Machine {
                 .toList();
     }
 
+    /** What could be moved to that lane, the oldest first. */
+    List<Op.Replay> deadLetters(int id, String toPartition) throws SQLException {
+        List<Op.Replay> letters = new ArrayList<>();
+        for (@Nullable Object[] row :
+                log.rows(
+                        "select queue, partition, consumer_group, \"offset\" from"
+                                + " queen.dead_letters where tenant_id = ? order by id limit 3",
+                        tenant)) {
+            letters.add(
+                    new Op.Replay(
+                            id,
+                            text(row[0]),
+                            text(row[1]),
+                            text(row[2]),
+                            Long.parseLong(text(row[3])),
+                            text(row[0]),
+                            toPartition));
+        }
+        return letters;
+    }
+
     /** The lease that is on the lane of this delivery runs out now, whosever it is. */
     int expireLease(Delivered delivered) throws SQLException {
         Held held = deliveries.get(delivered);
