@@ -24,6 +24,9 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+-- The index has the order; a sort would read all there is for one page.
+set enable_sort = off
+set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 #variable_conflict use_column
@@ -35,6 +38,9 @@ begin
             select d.id, d.failed_at, q.name as queue
             from queen_store.queues q
             cross join lateral (
+                select queen_store.lane_named(q.id, p_partition) as partition_id
+                offset 0) l
+            cross join lateral (
                 select d.id, d.failed_at
                 from queen_store.dead_letters d
                 where d.queue_id = q.id
@@ -44,10 +50,7 @@ begin
                   and d.failed_at >= coalesce(p_from, '-infinity')
                   and d.failed_at <= coalesce(p_to, 'infinity')
                   and (p_group is null or d.group_name = p_group)
-                  and (p_partition is null or d.partition_id = (
-                      select p.id
-                      from queen_store.partitions p
-                      where p.queue_id = q.id and p.name = p_partition))
+                  and (p_partition is null or d.partition_id = l.partition_id)
                   and (p_search is null or strpos(lower(d.error), lower(p_search)) > 0)
                 order by d.failed_at desc, d.id desc
                 limit p_limit + p_offset) d
@@ -64,8 +67,16 @@ begin
                sum(octet_length(d.payload)) over (
                    order by d.failed_at desc, d.id desc rows unbounded preceding) as bytes_so_far
         from page k
-        join queen_store.dead_letters d on d.id = k.id
-        left join queen_store.partitions p on p.id = d.partition_id) w
+        cross join lateral (
+            select d.*
+            from queen_store.dead_letters d
+            where d.id = k.id
+            limit 1) d
+        left join lateral (
+            select p.name
+            from queen_store.partitions p
+            where p.id = d.partition_id
+            limit 1) p on true) w
     order by w.failed_at desc, w.id desc;
 end
 $$;
@@ -91,6 +102,8 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set enable_sort = off
+set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 begin
@@ -98,17 +111,18 @@ begin
     select count(*) filter (
                where l.place <= p_max
                  and (p_group is null or l.group_name = p_group)
-                 and (p_partition is null or l.partition_id = (
-                     select p.id
-                     from queen_store.partitions p
-                     where p.queue_id = l.queue_id and p.name = p_partition))
+                 and (p_partition is null or l.partition_id = l.wanted)
                  and (p_search is null or strpos(lower(l.error), lower(p_search)) > 0)),
            count(*) > p_max
     from (
-        select d.queue_id, d.group_name, d.partition_id, d.error, row_number() over () as place
+        select d.group_name, d.partition_id, d.error, n.partition_id as wanted,
+               row_number() over () as place
         from queen_store.queues q
         cross join lateral (
-            select d.queue_id, d.group_name, d.partition_id, d.error
+            select queen_store.lane_named(q.id, p_partition) as partition_id
+            offset 0) n
+        cross join lateral (
+            select d.group_name, d.partition_id, d.error
             from queen_store.dead_letters d
             where d.queue_id = q.id
               and d.failed_at >= coalesce(p_from, '-infinity')
@@ -136,19 +150,31 @@ returns table (id bigint)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
+declare
+    v_keys bytea[] := array[
+        queen_store.key_of(p_transaction_id),
+        case when p_transaction_id ~ '^[0-9a-f]{32}$' then decode(p_transaction_id, 'hex') end];
 begin
     return query
     select d.id
-    from queen_store.dead_letters d
-    join queen_store.queues q on q.id = d.queue_id
-    where d.partition_id = p_partition_id
-      and d.key = any (array[
-          queen_store.key_of(p_transaction_id),
-          case when p_transaction_id ~ '^[0-9a-f]{32}$' then decode(p_transaction_id, 'hex') end])
-      and d.transaction_id = p_transaction_id
-      and q.tenant_id = p_tenant_id and q.deleted_at is null
+    from (
+        select d.id, d.queue_id, d.failed_at
+        from queen_store.dead_letters d
+        where d.partition_id = p_partition_id and d.key = any (v_keys)
+          and d.transaction_id = p_transaction_id
+        offset 0) d
+    cross join lateral (
+        select q.tenant_id, q.deleted_at
+        from queen_store.queues q
+        where q.id = d.queue_id
+        limit 1) q
+    where q.tenant_id = p_tenant_id and q.deleted_at is null
     order by d.failed_at desc, d.id desc;
 end
 $$;
@@ -204,6 +230,8 @@ language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
+set enable_sort = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -251,6 +279,8 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
+set enable_sort = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 begin

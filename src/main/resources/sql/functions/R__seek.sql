@@ -38,6 +38,36 @@ $$;
 comment on function queen_store.ensure_group(integer, text) is
     'Number of a group, its row made without a rule where missing. Locks: advisory on the name of a new group, waits; groups: a new row.';
 
+-- queen_store.lane_named: the number of a lane by its name. In order of names, for a plan that was
+-- made while the table was empty would else read the queue's lanes by time, one after the other.
+-- Called by  seek_lane, list_dead_letters, count_dead_letters
+-- Locks      none
+-- Returns    null = no such lane, or no name given
+-- Cost       1 statement, one index probe
+create or replace function queen_store.lane_named(p_queue_id integer, p_partition text)
+returns bigint
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+    return (
+        select p.id
+        from (
+            select p.id, p.name
+            from queen_store.partitions p
+            where p.queue_id = p_queue_id and p.name >= p_partition
+            order by p.name
+            limit 1) p
+        where p.name = p_partition);
+end
+$$;
+comment on function queen_store.lane_named(integer, text) is
+    'Number of a lane by its name; null = none. Locks: none.';
+
 -- queen_store.seek_queue: moves a group in every lane of a queue, those that come later included.
 -- Leases of before end here: their acks are refused. A claim or ack under way at this moment counts
 -- as earlier.
@@ -124,6 +154,10 @@ returns table (
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '1s'
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
@@ -138,9 +172,7 @@ begin
     select q.id into v_queue_id
     from queen_store.queues q
     where q.tenant_id = p_tenant_id and q.name = p_queue and q.deleted_at is null;
-    select p.id into v_partition_id
-    from queen_store.partitions p
-    where p.queue_id = v_queue_id and p.name = p_partition;
+    v_partition_id := queen_store.lane_named(v_queue_id, p_partition);
     if v_partition_id is null then
         return query select case when v_queue_id is null then 'unknown_queue'
                                  else 'unknown_partition' end,

@@ -331,8 +331,9 @@ create table queen_store.dead_letters (
     retry_count integer not null default 0,
     failed_at timestamptz not null default clock_timestamp()
 );
-create index dead_letters_queue_id_failed_at_id_idx
-    on queen_store.dead_letters (queue_id, failed_at, id);
+-- Without the id: a plan made while the table is empty would take this index to look one up.
+create index dead_letters_queue_id_failed_at_idx
+    on queen_store.dead_letters (queue_id, failed_at);
 create index dead_letters_partition_id_key_idx on queen_store.dead_letters (partition_id, key);
 
 comment on table queen_store.dead_letters is

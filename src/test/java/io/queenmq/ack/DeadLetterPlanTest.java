@@ -1,0 +1,164 @@
+package io.queenmq.ack;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.queenmq.testkit.TestDatabase;
+
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Goal: what is asked of dead letters, and moving a group, costs the same however many there are.
+ * Method: 200,000 dead letters in a queue of 200,000 lanes, plans made while the tables were empty,
+ * buffers counted.
+ */
+class DeadLetterPlanTest {
+    private static final String TENANT = "'00000000-0000-0000-0000-000000000001'::uuid";
+    private static final int ROWS = 200_000;
+
+    /** A call that changes nothing the others rely on, and how many buffers it may touch. */
+    private record Call(String sql, int buffersMax) {}
+
+    private static final List<Call> CALLS =
+            List.of(
+                    new Call(list("null", "null", "null", 100, 0), 1_000),
+                    new Call(list("'g'", "null", "null", 100, 1_000), 3_000),
+                    new Call(
+                            list("null", "(select failed_at from middle)", "100000", 100, 0),
+                            1_000),
+                    new Call("queen_store.dead_letters_of(" + TENANT + ", 4711, 'txn-4711')", 60),
+                    new Call(
+                            "queen_store.delete_dead_letter(" + TENANT + ", 4712, 'txn-4712')",
+                            100),
+                    new Call(
+                            "queen_store.oldest_dead_letters("
+                                    + TENANT
+                                    + ", 'q', null, null, null, 100)",
+                            200),
+                    new Call(
+                            "queen_store.delete_dead_letters("
+                                    + TENANT
+                                    + ", 'q', 'nobody', clock_timestamp(), null, null, 1000)",
+                            5_000),
+                    new Call(
+                            "queen_store.seek_lane("
+                                    + TENANT
+                                    + ", 'q', 'p199999', 'g', 'beginning', null, null)",
+                            100),
+                    new Call(
+                            "queen_store.update_subscription("
+                                    + TENANT
+                                    + ", 'g', clock_timestamp())",
+                            100),
+                    new Call("queen_store.groups_named(" + TENANT + ", 'q', 'g')", 60));
+
+    private static TestDatabase database;
+    private static Connection connection;
+
+    private static String list(String group, String at, String id, int limit, int offset) {
+        return "queen_store.list_dead_letters(%s, 'q', %s, null, null, null, null, %s, %s, %d, %d)"
+                .formatted(TENANT, group, at, id, limit, offset);
+    }
+
+    @BeforeAll
+    static void load() throws SQLException {
+        database = TestDatabase.migrated();
+        connection = database.connect();
+        run("create temp table middle as select clock_timestamp() as failed_at");
+        for (String table : List.of("queues", "partitions", "groups", "cursors", "dead_letters")) {
+            run("alter table queen_store." + table + " set (autovacuum_enabled = off)");
+            run("vacuum analyze queen_store." + table);
+        }
+        run("insert into queen_store.queues (tenant_id, name) values (" + TENANT + ", 'q')");
+        run("insert into queen_store.groups (queue_id, name, start_rule) values (1, 'g', 'all')");
+        for (Call call : CALLS) {
+            for (int i = 0; i < 7; i++) {
+                run("select * from " + call.sql());
+            }
+        }
+        run(
+                "insert into queen_store.partitions (queue_id, name) select 1, 'p' || i from"
+                        + " generate_series(1, "
+                        + ROWS
+                        + ") i");
+        run(
+                "insert into queen_store.dead_letters (queue_id, partition_id, group_name,"
+                    + " \"offset\", message_id, transaction_id, key, flags, error, payload,"
+                    + " failed_at) select 1, p.id, case p.id % 2 when 0 then 'g' else 'h' end, 0,"
+                    + " gen_random_uuid(), 'txn-' || p.id, queen_store.key_of('txn-' || p.id), 0,"
+                    + " 'because', '{}', clock_timestamp() - interval '1 day' + p.id * interval '1"
+                    + " millisecond' from queen_store.partitions p");
+        run(
+                "update middle set failed_at = (select failed_at from queen_store.dead_letters"
+                        + " where transaction_id = 'txn-100000')");
+    }
+
+    @AfterAll
+    static void drop() throws SQLException {
+        connection.close();
+        database.close();
+    }
+
+    private static List<@Nullable Object[]> run(String sql) throws SQLException {
+        return TestDatabase.rows(connection, sql);
+    }
+
+    @Test
+    void aCallTouchesFewBuffersHoweverManyRowsThereAre() throws SQLException {
+        StringBuilder report = new StringBuilder();
+        boolean within = true;
+        for (Call call : CALLS) {
+            int buffers = buffers(call.sql());
+            within &= buffers <= call.buffersMax();
+            report.append(buffers).append(" of ").append(call.buffersMax()).append("  ");
+            report.append(call.sql(), 0, 40).append('\n');
+        }
+        assertTrue(within, report.toString());
+    }
+
+    @Test
+    void movingAndDeletingAGroupWritesOneRow() throws SQLException {
+        long before = written();
+        run(
+                "select from queen_store.seek_queue("
+                        + TENANT
+                        + ", 'q', 'g', 'instant', clock_timestamp())");
+        run("select from queen_store.delete_group(" + TENANT + ", 'q', 'g', false)");
+        assertEquals(2, written() - before);
+    }
+
+    /** Rows written to the tables of lanes, groups and cursors. */
+    private static long written() throws SQLException {
+        run("select pg_stat_force_next_flush()");
+        Object rows =
+                run("select sum(n_tup_ins + n_tup_upd + n_tup_del)::bigint from pg_stat_user_tables"
+                                + " where schemaname = 'queen_store'")
+                        .getFirst()[0];
+        return rows instanceof Long count ? count : -1;
+    }
+
+    /** Of the whole call, as the outermost plan node reports it. */
+    private static int buffers(String call) throws SQLException {
+        StringBuilder plan = new StringBuilder();
+        for (@Nullable Object[] row :
+                run("explain (analyze, buffers, timing off, summary off) select * from " + call)) {
+            plan.append(row[0]).append('\n');
+        }
+        Matcher matcher =
+                Pattern.compile("Buffers: shared(?: hit=(\\d+))?(?: read=(\\d+))?").matcher(plan);
+        return matcher.find() ? number(matcher.group(1)) + number(matcher.group(2)) : 0;
+    }
+
+    private static int number(@Nullable String digits) {
+        return digits == null ? 0 : Integer.parseInt(digits);
+    }
+}
