@@ -1,6 +1,7 @@
 package io.queenmq.fault;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Lines;
@@ -39,10 +40,14 @@ final class LostAnswerFaultTest {
             assertEquals(200, configured.status());
             try (Workload workload = new Workload(QUEUE, 12, broker.url())) {
                 workload.start(12, 4);
-                for (int cuts = 0; cuts < 5; cuts++) {
+                int unanswered = 0;
+                for (int tries = 0; unanswered < 5; tries++) {
+                    assertTrue(tries < 50, "hardly any commit went unanswered: " + unanswered);
                     workload.books().awaitAccepted(300);
                     link.swallowAnswers(true);
-                    awaitUnanswered(observer, workload.books());
+                    if (isUnanswered(observer, workload.books())) {
+                        unanswered++;
+                    }
                     link.cut();
                     link.swallowAnswers(false);
                 }
@@ -56,16 +61,22 @@ final class LostAnswerFaultTest {
         }
     }
 
-    /** Asked often in a row, for answers that left before the link was blocked still arrive. */
-    private static void awaitUnanswered(Connection observer, Books books) throws SQLException {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    /**
+     * Whether a commit is known to have gone unanswered. Asked often in a row, for answers that left
+     * before the link was blocked still arrive. None may come: a link that is blocked while the
+     * broker's connections are being replaced lets none of them through, so nothing can be asked
+     * for.
+     */
+    private static boolean isUnanswered(Connection observer, Books books) throws SQLException {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(3);
         int inRow = 0;
         while (inRow < 200) {
             inRow = stored(observer) > books.accepted() ? inRow + 1 : 0;
             if (System.nanoTime() > deadline) {
-                throw new AssertionError("nothing was stored while the answers were swallowed");
+                return false;
             }
         }
+        return true;
     }
 
     private static long stored(Connection observer) throws SQLException {
