@@ -171,7 +171,8 @@ final class Generator {
                 auto ? Claim.FIRST_AUTO : Claim.FIRST,
                 firstContact(),
                 !auto && !job.group().equals(State.QUEUE_MODE) && random.nextInt(4) == 0,
-                job);
+                job,
+                List.of());
     }
 
     private Start firstContact() {

@@ -211,7 +211,13 @@ final class HttpMachine implements Machine {
                         job.leaseUnits(),
                         job.several(),
                         partitions);
-        chosen = new Op.QueuePop(pop.id(), pop.claim(), pop.start(), pop.conflates(), served);
+        chosen = new Op.QueuePop(
+                        pop.id(),
+                        pop.claim(),
+                        pop.start(),
+                        pop.conflates(),
+                        served,
+                        state.touched(job.queue(), job.group()));
         return popped(pop.id(), served, reply);
     }
 

@@ -83,8 +83,12 @@ sealed interface Op {
     /**
      * A pop of a queue: first contact for all its lanes, then any of them, in the order of {@code
      * job.partitions} or, where the broker chooses, in the order it chose.
+     *
+     * @param placed lanes where it left a cursor, whether or not it took something there
      */
-    record QueuePop(int id, Claim claim, Start start, boolean conflates, Job job) implements Op {}
+    record QueuePop(
+            int id, Claim claim, Start start, boolean conflates, Job job, List<String> placed)
+            implements Op {}
 
     /** First contact: where the group begins and whether it conflates is stored once. */
     record Register(

@@ -68,6 +68,10 @@ final class Pops {
         register(
                 new Op.Register(
                         pop.id(), job.queue(), job.group(), pop.start(), true, pop.conflates()));
+        Queue queue = state.queues.get(job.queue());
+        if (queue != null) {
+            place(pop.start(), pop.placed(), queue, group(queue, job.group()));
+        }
         return pop(new Op.Pop(pop.id(), pop.claim(), pop.start(), List.of(job)), observed);
     }
 
@@ -133,7 +137,7 @@ final class Pops {
             List<String> observed) {
         Group group = group(queue, job.group());
         if (pop.claim().places()) {
-            place(pop.start(), job, queue, group);
+            place(pop.start(), job.partitions(), queue, group);
         }
         int budget = Math.max(job.budget(), 1);
         int laneLimit = job.several() ? job.laneLimit() : 1;
@@ -174,8 +178,9 @@ final class Pops {
     }
 
     /** A lane where the group has no cursor begins by the group's rule, else by the pop's. */
-    private void place(@Nullable Start start, Job job, Queue queue, Group group) {
-        for (String partition : job.partitions()) {
+    private void place(
+            @Nullable Start start, List<String> partitions, Queue queue, Group group) {
+        for (String partition : partitions) {
             Lane lane = queue.lanes.get(partition);
             if (lane == null || lane.cursor(group) != null || (!group.hasRule() && start == null)) {
                 continue;

@@ -174,6 +174,20 @@ final class SqlState {
                 .toInstant();
     }
 
+    /** Lanes where a group has a cursor of its own. */
+    List<String> touched(String queue, String group) throws SQLException {
+        return log
+                .rows(
+                        "select partition from queen.cursors where tenant_id = ? and queue = ? and"
+                                + " consumer_group = ? and touched",
+                        tenant,
+                        queue,
+                        group)
+                .stream()
+                .map(row -> text(row[0]))
+                .toList();
+    }
+
     /** Number of the oldest dead letter that fits; 0 = there is none. */
     long deadLetter(Op.Replay replay) throws SQLException {
         List<@Nullable Object[]> rows =
