@@ -4,17 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.testkit.TestDatabase;
-
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Test;
-
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 
 /**
  * Goal: what is asked of dead letters, and moving a group, costs the same however many there are.
@@ -92,11 +90,11 @@ class DeadLetterPlanTest {
                         + ") i");
         run(
                 "insert into queen_store.dead_letters (queue_id, partition_id, group_name,"
-                    + " \"offset\", message_id, transaction_id, key, flags, error, payload,"
-                    + " failed_at) select 1, p.id, case p.id % 2 when 0 then 'g' else 'h' end, 0,"
-                    + " gen_random_uuid(), 'txn-' || p.id, queen_store.key_of('txn-' || p.id), 0,"
-                    + " 'because', '{}', clock_timestamp() - interval '1 day' + p.id * interval '1"
-                    + " millisecond' from queen_store.partitions p");
+                        + " \"offset\", message_id, transaction_id, key, flags, error, payload,"
+                        + " failed_at) select 1, p.id, case p.id % 2 when 0 then 'g' else 'h' end, 0,"
+                        + " gen_random_uuid(), 'txn-' || p.id, queen_store.key_of('txn-' || p.id), 0,"
+                        + " 'because', '{}', clock_timestamp() - interval '1 day' + p.id * interval '1"
+                        + " millisecond' from queen_store.partitions p");
         run(
                 "update middle set failed_at = (select failed_at from queen_store.dead_letters"
                         + " where transaction_id = 'txn-100000')");

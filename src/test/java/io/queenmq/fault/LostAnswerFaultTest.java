@@ -62,10 +62,10 @@ final class LostAnswerFaultTest {
     }
 
     /**
-     * Whether a commit is known to have gone unanswered. Asked often in a row, for answers that left
-     * before the link was blocked still arrive. None may come: a link that is blocked while the
-     * broker's connections are being replaced lets none of them through, so nothing can be asked
-     * for.
+     * Whether a commit is known to have gone unanswered. Asked often in a row, for answers that
+     * left before the link was blocked still arrive. None may come: a link that is blocked while
+     * the broker's connections are being replaced lets none of them through, so nothing can be
+     * asked for.
      */
     private static boolean isUnanswered(Connection observer, Books books) throws SQLException {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(3);

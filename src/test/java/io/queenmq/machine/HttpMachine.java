@@ -211,7 +211,8 @@ final class HttpMachine implements Machine {
                         job.leaseUnits(),
                         job.several(),
                         partitions);
-        chosen = new Op.QueuePop(
+        chosen =
+                new Op.QueuePop(
                         pop.id(),
                         pop.claim(),
                         pop.start(),

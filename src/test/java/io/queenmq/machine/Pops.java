@@ -178,8 +178,7 @@ final class Pops {
     }
 
     /** A lane where the group has no cursor begins by the group's rule, else by the pop's. */
-    private void place(
-            @Nullable Start start, List<String> partitions, Queue queue, Group group) {
+    private void place(@Nullable Start start, List<String> partitions, Queue queue, Group group) {
         for (String partition : partitions) {
             Lane lane = queue.lanes.get(partition);
             if (lane == null || lane.cursor(group) != null || (!group.hasRule() && start == null)) {
