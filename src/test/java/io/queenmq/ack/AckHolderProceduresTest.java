@@ -91,10 +91,13 @@ class AckHolderProceduresTest extends AckScene {
                 List.of("consumer_not_found"),
                 verdicts(log.ack(lane, "idle", null, completed("m19"))));
         UUID lease = lease();
+        // A seek or a delete of the group: its cursors count as absent, its leases have ended.
         log.run("update queen_store.groups set generation = 2 where id = ?", group);
         assertEquals(
                 List.of("consumer_not_found"),
-                verdicts(log.ack(lane, "g", lease, completed("m19"))));
+                verdicts(log.ack(lane, "g", null, completed("m19"))));
+        assertEquals(
+                List.of("invalid_lease"), verdicts(log.ack(lane, "g", lease, completed("m19"))));
         log.run("update queen_store.queues set deleted_at = now() where id = ?", queue);
         assertEquals(
                 List.of("consumer_not_found"),
