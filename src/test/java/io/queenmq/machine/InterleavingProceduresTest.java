@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.queenmq.machine.Interleaving.Meeting;
 import io.queenmq.testkit.Await;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -79,6 +80,7 @@ class InterleavingProceduresTest {
                                         .map(holder -> Arguments.of(ending, holder)));
     }
 
+    @Contract({"push-14", "pop-claim-1"})
     @ParameterizedTest
     @MethodSource("holders")
     void everyPairOfWritersIsSerial(Ending ending, Interleaving holder) throws Exception {
