@@ -194,8 +194,8 @@ final class DeadLetterJson {
             throw bad("queue is required");
         }
         return new Bulk(
-                queue,
-                group == null || group.isEmpty() ? null : group,
+                Names.name("queue", queue),
+                group == null || group.isEmpty() ? null : Names.name("consumerGroup", group),
                 place(after == null || after.isEmpty() ? null : after),
                 limit);
     }

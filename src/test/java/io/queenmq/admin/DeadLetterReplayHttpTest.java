@@ -335,6 +335,8 @@ class DeadLetterReplayHttpTest extends DeadLetterScene {
             value = {
                 "{}|queue is required",
                 "{\"queue\":\"\"}|queue is required",
+                "{\"queue\":\"a\\u0000b\"}|queue must ",
+                "{\"queue\":\"q\",\"consumerGroup\":\"a\\u0000b\"}|consumerGroup must ",
                 "{\"queue\":\"q\",\"limit\":0}|limit must be 1 to 1000, got 0",
                 "{\"queue\":\"q\",\"limit\":1001}|limit must be 1 to 1000, got 1001",
                 "{\"queue\":\"q\",\"limit\":\"x\"}|limit must be a whole number",
