@@ -2,12 +2,11 @@ package io.queenmq.fuzz;
 
 import java.time.Duration;
 import java.util.Random;
-import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * Rounds of a fuzzer until its time is over. A round is a function of its seed, so {@code
  * -Dqueen.fuzz.seed=N} runs the one that failed again, alone. {@code -Dqueen.fuzz.seconds} is the
- * time of one fuzzer.
+ * time of one fuzzer, {@code -Dqueen.fuzz.first=N} the first seed of a search.
  */
 final class Fuzz {
     /** What is tried with one seed. */
@@ -20,7 +19,7 @@ final class Fuzz {
     /** Runs rounds for the usual time, or for so many seconds where no time is set. */
     static void rounds(String name, int seconds, Round round) {
         Long only = Long.getLong("queen.fuzz.seed");
-        long first = only == null ? ThreadLocalRandom.current().nextLong(1L << 40) : only;
+        long first = only == null ? Long.getLong("queen.fuzz.first", 1) : only;
         Duration time = Duration.ofSeconds(Integer.getInteger("queen.fuzz.seconds", seconds));
         long end = System.nanoTime() + time.toNanos();
         long seed = first;

@@ -42,7 +42,7 @@ class RoutesFuzzTest {
     private static final Pattern NAMES_A_FIELD =
             Pattern.compile(
                     "bad body.*|invalid query parameter .+|Bad Request"
-                            + "|.*\\b(items|queue|partition|namespace|task|transactionId|mode"
+                            + "|.*\\b(id|items|queue|partition|namespace|task|transactionId|mode"
                             + "|consumerGroup|group|conflation|leaseId|operations|offset|limit|after|timestamp|[a-z]+[A-Z]\\w+|priority|ttl)\\b.*",
                     Pattern.DOTALL);
 
