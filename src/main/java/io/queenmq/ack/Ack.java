@@ -1,6 +1,6 @@
 package io.queenmq.ack;
 
-import io.helidon.metrics.api.Counter;
+import io.micrometer.core.instrument.Counter;
 import io.queenmq.combine.Combiner;
 import io.queenmq.db.Database;
 import io.queenmq.metrics.Metrics;

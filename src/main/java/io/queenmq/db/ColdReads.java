@@ -6,7 +6,7 @@ import io.helidon.dbclient.DbClient;
 import io.helidon.dbclient.DbClientException;
 import io.helidon.dbclient.DbRow;
 import io.helidon.dbclient.jdbc.JdbcClientBuilder;
-import io.helidon.metrics.api.Counter;
+import io.micrometer.core.instrument.Counter;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;

@@ -2,8 +2,8 @@ package io.queenmq.db;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import io.helidon.metrics.api.Counter;
-import io.helidon.metrics.api.Timer;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Timer;
 import io.queenmq.db.Refusals.Verdict;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;

@@ -1,6 +1,6 @@
 package io.queenmq.embedded;
 
-import io.helidon.metrics.api.Counter;
+import io.micrometer.core.instrument.Counter;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.runtime.Clock;
 import io.queenmq.runtime.Loop;

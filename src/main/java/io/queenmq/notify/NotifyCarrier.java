@@ -1,6 +1,6 @@
 package io.queenmq.notify;
 
-import io.helidon.metrics.api.Counter;
+import io.micrometer.core.instrument.Counter;
 import io.queenmq.db.Database;
 import io.queenmq.hint.HintOutbox;
 import io.queenmq.hint.HintSink;

@@ -1,6 +1,6 @@
 package io.queenmq.pop;
 
-import io.helidon.metrics.api.Counter;
+import io.micrometer.core.instrument.Counter;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.QueenException;
 import io.queenmq.model.UuidMint;
@@ -369,7 +369,7 @@ final class Claims {
                                 batches));
             }
         }
-        messages.increment(count);
+        messages.increment((double) count);
         return lanes.isEmpty() ? PopResult.EMPTY : new PopResult(lease, lanes);
     }
 

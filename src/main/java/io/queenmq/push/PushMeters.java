@@ -1,7 +1,7 @@
 package io.queenmq.push;
 
-import io.helidon.metrics.api.Counter;
-import io.helidon.metrics.api.DistributionSummary;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.DistributionSummary;
 import io.queenmq.combine.Combiner;
 import io.queenmq.dedup.KeyMemory;
 import io.queenmq.metrics.Metrics;

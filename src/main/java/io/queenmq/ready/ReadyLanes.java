@@ -1,6 +1,6 @@
 package io.queenmq.ready;
 
-import io.helidon.metrics.api.Counter;
+import io.micrometer.core.instrument.Counter;
 import io.queenmq.db.Database;
 import io.queenmq.hint.HintOutbox;
 import io.queenmq.metrics.Metrics;

@@ -1,6 +1,6 @@
 package io.queenmq.runtime;
 
-import io.helidon.metrics.api.Counter;
+import io.micrometer.core.instrument.Counter;
 import io.queenmq.metrics.Metrics;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

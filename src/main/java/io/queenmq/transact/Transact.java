@@ -1,6 +1,6 @@
 package io.queenmq.transact;
 
-import io.helidon.metrics.api.Counter;
+import io.micrometer.core.instrument.Counter;
 import io.queenmq.ack.Ack;
 import io.queenmq.ack.TransactionAcks;
 import io.queenmq.db.Backend;

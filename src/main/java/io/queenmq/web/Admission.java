@@ -1,6 +1,6 @@
 package io.queenmq.web;
 
-import io.helidon.metrics.api.Counter;
+import io.micrometer.core.instrument.Counter;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;

@@ -14,7 +14,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.helidon.metrics.api.Counter;
+import io.micrometer.core.instrument.Counter;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Caller;
 import io.queenmq.model.Ids;
@@ -61,7 +61,7 @@ class AckEngineTest {
         long remembered = engine.deliveries.bytes();
         PopResult result = engine.pop(queueMode("whole"));
         Counter byKey = engine.metrics.counter("queen_ack_by_key_total", "");
-        long before = byKey.count();
+        double before = byKey.count();
         List<AckResult> acks = engine.ack(queueMode("whole"), result, AckStatus.COMPLETED);
         assertEquals(before, byKey.count());
         assertEquals(new AckResult(true, null, true, false, false), acks.getFirst());

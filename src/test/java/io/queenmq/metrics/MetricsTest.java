@@ -28,15 +28,17 @@ class MetricsTest {
     }
 
     @Test
-    void asksNoGaugeOfAClosedBroker() {
-        try (Metrics first = new Metrics()) {
-            first.gauge("queen_test_restarts", "Restarts.", () -> 1);
-        }
-        try (Metrics second = new Metrics()) {
-            second.gauge("queen_test_restarts", "Restarts.", () -> 2);
-            assertTrue(
-                    second.prometheus().contains("queen_test_restarts{scope=\"application\",} 2.0"),
-                    () -> second.prometheus());
+    void brokersOfOneProcessCountApart() {
+        try (Metrics first = new Metrics();
+                Metrics second = new Metrics()) {
+            first.gauge("queen_test_level", "Level.", () -> 1);
+            second.gauge("queen_test_level", "Level.", () -> 2);
+            first.counter("queen_test_events_total", "Events.").increment();
+            second.counter("queen_test_events_total", "Events.").increment(5);
+            assertHas(first, "queen_test_level 1.0");
+            assertHas(second, "queen_test_level 2.0");
+            assertHas(first, "queen_test_events_total 1.0");
+            assertHas(second, "queen_test_events_total 5.0");
         }
     }
 
@@ -47,16 +49,16 @@ class MetricsTest {
             metrics.gauge("queen_test_level", "Level.", () -> 7);
             metrics.timer("queen_test_call_seconds", "Time.").record(2, TimeUnit.SECONDS);
             metrics.distribution("queen_test_sizes", "Sizes.").record(5);
-            String text = metrics.prometheus();
-            for (String part :
-                    new String[] {
-                        "queen_test_events_total{kind=\"a\"",
-                        "# HELP queen_test_level Level.",
-                        "queen_test_call_seconds_count",
-                        "queen_test_sizes_sum"
-                    }) {
-                assertTrue(text.contains(part), () -> part + " is missing in\n" + text);
-            }
+            assertHas(metrics, "queen_test_events_total{kind=\"a\"} 3.0");
+            assertHas(metrics, "# HELP queen_test_level Level.");
+            assertHas(metrics, "queen_test_call_seconds_sum 2.0");
+            assertHas(metrics, "queen_test_call_seconds{quantile=\"0.99\"}");
+            assertHas(metrics, "queen_test_sizes_count 1");
         }
+    }
+
+    private static void assertHas(Metrics metrics, String part) {
+        String text = metrics.prometheus();
+        assertTrue(text.contains(part), () -> part + " is missing in\n" + text);
     }
 }

@@ -121,7 +121,7 @@ class PushColdTest {
         try (TestEngine engine = new TestEngine(server)) {
             assertExact(engine, "cold");
             assertTrue(engine.push.meters().cold.count() >= 1);
-            long before = engine.push.meters().cold.count();
+            double before = engine.push.meters().cold.count();
             for (int i = 0; i < 20; i++) {
                 engine.push(item("cold", "a", "later" + i, "x"));
             }

@@ -246,8 +246,8 @@ class PushEngineTest {
     void singleMessagesOfManyProducersShareCommits() throws Exception {
         try (TestEngine own = new TestEngine(server)) {
             own.push(minted("w5", "warm", "0"));
-            long commits = own.push.meters().commits.count();
-            long messages = own.push.meters().messages.count();
+            double commits = own.push.meters().commits.count();
+            double messages = own.push.meters().messages.count();
             parallel(
                     64,
                     producer -> {
@@ -256,7 +256,7 @@ class PushEngineTest {
                         }
                     });
             double perCommit =
-                    (double) (own.push.meters().messages.count() - messages)
+                    (own.push.meters().messages.count() - messages)
                             / (own.push.meters().commits.count() - commits);
             assertTrue(perCommit >= 5, "messages per commit: " + perCommit);
         }
@@ -304,7 +304,7 @@ class PushEngineTest {
         try (Connection application = server.connect();
                 Statement statement = application.createStatement();
                 ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-            long before = engine.push.meters().busy.count();
+            double before = engine.push.meters().busy.count();
             application.setAutoCommit(false);
             statement.execute(
                     "select 1 from queen_store.partitions where name = 'held' for no key update");

@@ -122,7 +122,7 @@ class PushWindowTest {
                     connection,
                     "update queen_store.partitions set last_offset = 2000,"
                             + " last_created_at = clock_timestamp()");
-            long before = forgetful.push.meters().cold.count();
+            double before = forgetful.push.meters().cold.count();
             for (int i = 0; i < 10; i++) {
                 PushResult result = forgetful.push(minted("minted", "p", "1")).getFirst();
                 assertInstanceOf(PushResult.Queued.class, result);

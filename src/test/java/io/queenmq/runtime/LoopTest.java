@@ -21,7 +21,7 @@ class LoopTest {
 
     @Test
     void survivesWhateverIsThrown() throws InterruptedException {
-        long before = failures();
+        double before = failures();
         AtomicInteger runs = new AtomicInteger();
         CountDownLatch fourth = new CountDownLatch(1);
         try (Loop loop =
@@ -41,7 +41,7 @@ class LoopTest {
         assertEquals(2, failures() - before);
     }
 
-    private long failures() {
+    private double failures() {
         return metrics.counter(
                         "queen_runtime_loop_failures_total",
                         "Runs of a background loop that failed.",

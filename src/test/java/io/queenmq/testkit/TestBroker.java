@@ -112,9 +112,7 @@ public final class TestBroker implements AutoCloseable {
         return database;
     }
 
-    /**
-     * What is measured, as Prometheus reads it; counters are those of all brokers of this process.
-     */
+    /** What is measured, as Prometheus reads it. */
     public String metrics() {
         return broker.metrics().prometheus();
     }
