@@ -6,6 +6,7 @@ import io.queenmq.db.Database;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
 import io.queenmq.model.Ids;
+import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
 import io.queenmq.ready.Delivery;
 import io.queenmq.ready.ReadyLanes;
@@ -189,7 +190,8 @@ public final class Ack implements AutoCloseable {
                 results[i] = AckFlush.refused(NOT_OWNED);
             } else if (leased && leaseId.isEmpty()) {
                 results[i] = AckFlush.refused(INVALID_LEASE);
-            } else if (item.transactionId() == null) {
+            } else if (item.transactionId() == null
+                    || !Names.isTransactionId(item.transactionId())) {
                 results[i] = AckFlush.refused(UNRESOLVABLE);
             } else {
                 long lane = Ids.partitionNumber(partitionId.get());

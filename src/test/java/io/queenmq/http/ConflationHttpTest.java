@@ -90,6 +90,9 @@ class ConflationHttpTest {
         assertEquals(200, reply.status());
         assertEquals(0, reply.json().size("messages"));
         assertTrue(reply.json().bool("success"));
+        for (String name : List.of("partition", "partitionId", "leaseId")) {
+            assertEquals("", reply.json().text(name), name);
+        }
         assertTrue(reply.json().bool("conflation"));
         assertFalse(reply.json().names().contains("conflationConflict"));
     }
