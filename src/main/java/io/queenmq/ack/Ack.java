@@ -138,17 +138,19 @@ public final class Ack implements AutoCloseable {
         return new TransactionAcks(this, tenant, acks, requiredLeases);
     }
 
-    /** A transaction ended the lease of this unit. */
-    void released(AckUnit unit, AckProcedures.MessageOutcome outcome) {
+    /**
+     * A transaction ended the lease of this unit.
+     *
+     * @param leases all that it names: the one that ended is among them, if it names any
+     */
+    void released(AckUnit unit, AckProcedures.MessageOutcome outcome, List<UUID> leases) {
         ready.freed(
                 outcome.queueId(),
                 outcome.groupId(),
                 unit.lane,
                 outcome.committed(),
                 outcome.lastOffset());
-        if (unit.leaseId != null) {
-            deliveries.forget(unit.leaseId, unit.lane);
-        }
+        deliveries.forget(leases, unit.lane, unit.group);
     }
 
     void countCommitted(int acks, int filed) {
