@@ -9,9 +9,11 @@
 -- Called by  transact, queen.transact
 -- Locks      cursors ascending (partition_id, group_id); waits; groups at a group's first ack ever,
 --            skip locked
--- Returns    one row per item as ack_messages, and beyond_batch for an id that lies behind the
---            leased batch; done, noop and stale are carried out, anything else is not, and busy
---            (the cursor was placed while the call waited for others) may be when it comes again
+-- Returns    one row per item as ack_messages, but beyond_batch for an id that lies behind the
+--            leased batch, and invalid_lease for one that the lease acknowledged last gave back,
+--            where its other ids are noop; done, noop and stale are carried out, anything else is
+--            not, and busy (the cursor was placed while the call waited for others) may be when it
+--            comes again
 -- Cost       1 statement and those of ack_messages; for repetitions 2 more, which read the keys of
 --            the batch acknowledged last, and a third one for ids that are not in it: those of
 --            200,000 messages
@@ -114,15 +116,22 @@ begin
             from queen_store.cursors c
             where c.partition_id = u.partition_id and c.group_id = u.group_id
             limit 1) c on c.prev_lease = u.lease_id;
+        -- Two searches in one: of each unit the even number is for noop, the odd one for
+        -- unresolvable, so that no id is found where only the other kind is sought.
         v_offsets := queen_store.find_offsets(
-            r.units, r.partition_ids, r.epochs, r.from_offsets, r.to_offsets, r.since, p_units,
+            r.searches, r.partition_ids, r.epochs, r.from_offsets, r.to_offsets, r.since,
+            array(
+                select 2 * i.unit + (i.verdict = 'unresolvable')::integer
+                from unnest(p_units, v_verdicts) with ordinality as i (unit, verdict, item)
+                order by i.item),
             p_keys)
         from (
-            select array_agg(d.unit) as units, array_agg(d.partition_id) as partition_ids,
+            select array_agg(d.search) as searches, array_agg(d.partition_id) as partition_ids,
                    array_agg(0) as epochs, array_agg(d.from_offset) as from_offsets,
                    array_agg(d.to_offset) as to_offsets, array_agg(null::timestamptz) as since
             from (
-                select distinct i.unit, i.partition_id, b.from_offset, b.to_offset
+                select distinct 2 * i.unit + (i.verdict = 'unresolvable')::integer as search,
+                       i.partition_id, b.from_offset, b.to_offset
                 from unnest(p_units, v_verdicts, v_partition_ids, v_committed, v_last_offsets)
                     as i (unit, verdict, partition_id, committed, last_offset)
                 cross join lateral (
@@ -139,7 +148,7 @@ begin
             where i.verdict = 'noop' and i."offset" is null
               and v_prev_ends[i.unit] < i.last_offset) then
             v_offsets := array(
-                select coalesce(i."offset", i.elsewhere)
+                select coalesce(i."offset", case when i.verdict = 'noop' then i.elsewhere end)
                 from (
                     select queen_store.find_offsets(
                                array_agg(d.unit), array_agg(d.partition_id), array_agg(0),
@@ -153,8 +162,8 @@ begin
                             as i (unit, verdict, partition_id, last_offset, "offset")
                         where i.verdict = 'noop' and i."offset" is null
                           and v_prev_ends[i.unit] < i.last_offset) d) w
-                cross join lateral unnest(v_offsets, w.offsets) with ordinality
-                    as i ("offset", elsewhere, item)
+                cross join lateral unnest(v_verdicts, v_offsets, w.offsets) with ordinality
+                    as i (verdict, "offset", elsewhere, item)
                 order by i.item);
         end if;
     end if;
