@@ -11,12 +11,10 @@ import java.util.Map;
 /** What stays of benchmarks: result.json and summary.txt of each, and one table of all. */
 final class Archive {
     private final Path folder;
-    private final String commit;
     private final Map<String, String> options;
 
-    Archive(Path folder, String commit, Map<String, String> options) {
+    Archive(Path folder, Map<String, String> options) {
         this.folder = folder;
-        this.commit = commit;
         this.options = options;
     }
 
@@ -89,9 +87,15 @@ final class Archive {
         return figure;
     }
 
-    void writeTable(List<Readings.Line> lines) throws IOException {
+    /**
+     * @param conditions of one of the runs; each has its own in its result.json
+     */
+    void writeTable(List<Readings.Line> lines, Map<String, Object> conditions) throws IOException {
         StringBuilder table = new StringBuilder();
-        table.append("Commit ").append(commit).append("; conditions in each result.json.\n\n");
+        conditions.forEach(
+                (name, value) ->
+                        table.append("- ").append(name).append(": ").append(value).append('\n'));
+        table.append('\n');
         table.append("| id | figure | reference | must | aim | measured | verdict |\n");
         table.append("|---|---|---|---|---|---|---|\n");
         for (Readings.Line line : lines) {

@@ -6,7 +6,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -50,27 +49,27 @@ final class BenchMain {
         String commit = options.text("commit", "");
         options.checkAllUsed();
         Files.createDirectories(folder);
-        Archive archive = new Archive(folder, commit, options.used());
+        Archive archive = new Archive(folder, options.used());
         List<Readings.Line> all = new ArrayList<>();
+        Map<String, Object> last = Map.of();
         for (Benchmark benchmark : benchmarks) {
             String startedAt = Instant.now().toString();
             Readings readings = new Readings(benchmark);
-            Map<String, Object> conditions = measure(benchmark, readings, commit);
+            last = measure(benchmark, readings, commit);
             Path own = benchmarks.size() == 1 ? folder : folder.resolve(benchmark.id());
-            archive.write(own, benchmark, readings, startedAt, conditions);
+            archive.write(own, benchmark, readings, startedAt, last);
             readings.lines().forEach(line -> out.println(Archive.row(line)));
             readings.violations().forEach(text -> out.println("  VIOLATION " + text));
             all.addAll(readings.lines());
         }
         if (benchmarks.size() > 1) {
-            archive.writeTable(all);
+            archive.writeTable(all, last);
         }
         return all.stream().noneMatch(line -> line.verdict() == Gate.Verdict.MISSED);
     }
 
     private Map<String, Object> measure(Benchmark benchmark, Readings readings, String commit)
             throws IOException {
-        Map<String, Object> conditions = new LinkedHashMap<>();
         try (Lab lab = new Lab(plan, launcher, scratch, binaries, readings)) {
             Thread cleanUp = new Thread(lab::close, "clean-up");
             Runtime.getRuntime().addShutdownHook(cleanUp);
@@ -83,18 +82,19 @@ final class BenchMain {
                 readings.notMeasured(reason(e));
                 e.printStackTrace(out);
             }
-            conditions.putAll(conditions(lab, commit));
+            Map<String, Object> conditions = conditions(lab, commit);
             Runtime.getRuntime().removeShutdownHook(cleanUp);
+            return conditions;
         }
-        return conditions;
     }
 
     private Map<String, Object> conditions(Lab lab, String commit) throws IOException {
-        Rig rig = lab.rig();
-        Map<String, Object> conditions =
-                Conditions.collect(commit, rig.brokerPid(), rig.server().settings(), scratch);
-        conditions.put("queenJavaOptions", System.getenv().getOrDefault("QUEEN_JAVA_OPTS", ""));
-        return conditions;
+        Optional<Rig> rig = lab.firstRig().filter(Rig::brokerAlive);
+        return Conditions.collect(
+                commit,
+                rig.map(Rig::brokerPid).orElse(0L),
+                rig.map(r -> r.server().settings()).orElse(Map.of()),
+                scratch);
     }
 
     /** The first line of what went wrong. */

@@ -75,6 +75,9 @@ final class Callers implements AutoCloseable {
         if (busy > 0) {
             throw new IllegalStateException(busy + " requests were not answered");
         }
+        if (broken > 0) {
+            throw new IllegalStateException(broken + " connections broke");
+        }
     }
 
     private void turn(BooleanSupplier condition, double seconds) {

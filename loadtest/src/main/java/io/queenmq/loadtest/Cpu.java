@@ -24,11 +24,6 @@ final class Cpu {
                     since(earlier.generator, generator));
         }
 
-        Sample plus(Sample other) {
-            return new Sample(
-                    broker + other.broker, postgres + other.postgres, generator + other.generator);
-        }
-
         private static long since(long earlier, long now) {
             return earlier < 0 || now < 0 ? -1 : now - earlier;
         }

@@ -34,6 +34,7 @@ final class Idle {
                     parked.goOn(lab.plan().seconds());
                     Meter.Used used = meter.used();
                     readings.value("cores", used.serverCores());
+                    readings.detail("polls that broke", parked.broken());
                     readings.detail("broker, µs per second", used.cpu().broker() / used.seconds());
                     readings.detail(
                             "postgres, µs per second", used.cpu().postgres() / used.seconds());

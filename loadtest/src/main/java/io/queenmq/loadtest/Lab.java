@@ -81,12 +81,9 @@ final class Lab implements AutoCloseable {
         return rig;
     }
 
-    /** Ends a broker before its time, to make room for the next. */
-    void retire(Rig rig) {
-        rig.close();
-        if (rig == first) {
-            first = null;
-        }
+    /** The broker that was started first, if any was. */
+    Optional<Rig> firstRig() {
+        return rigs.stream().findFirst();
     }
 
     /** A fresh queue, configured. */

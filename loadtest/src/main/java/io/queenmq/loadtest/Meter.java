@@ -24,11 +24,6 @@ final class Meter {
         Server.Counts database() {
             return counts.orElseThrow();
         }
-
-        /** Both phases together. */
-        Used plus(Used other) {
-            return new Used(seconds + other.seconds, cpu.plus(other.cpu), Optional.empty());
-        }
     }
 
     private final Cpu cpu;

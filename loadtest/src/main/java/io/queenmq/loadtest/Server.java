@@ -150,10 +150,6 @@ final class Server implements AutoCloseable {
         }
     }
 
-    Connection connection() {
-        return connection;
-    }
-
     @Override
     public void close() {
         try {
