@@ -59,6 +59,9 @@ final class BenchMain {
             Path own = benchmarks.size() == 1 ? folder : folder.resolve(benchmark.id());
             archive.write(own, benchmark, readings, startedAt, last);
             readings.lines().forEach(line -> out.println(Archive.row(line)));
+            if (benchmark.gates().isEmpty()) {
+                readings.notes().forEach(out::println);
+            }
             readings.violations().forEach(text -> out.println("  VIOLATION " + text));
             all.addAll(readings.lines());
         }

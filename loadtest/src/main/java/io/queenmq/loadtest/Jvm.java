@@ -14,6 +14,9 @@ final class Jvm {
     private static final Pattern ALLOCATED =
             Pattern.compile("(?m)^\"[^\\n]* allocated=(\\d+)([BKMG]?)");
 
+    /** Samples of threads that use a processor, in native code too. */
+    static final String SAMPLE = "jdk.CPUTimeSample";
+
     private final long pid;
 
     Jvm(long pid) {
@@ -55,6 +58,20 @@ final class Jvm {
             throw new IllegalStateException("jcmd PerfCounter.print shows no clock");
         }
         return ticks / frequency;
+    }
+
+    /** Begins to sample stacks by CPU time. */
+    void startRecording() {
+        jcmd(
+                "JFR.start",
+                "name=cost",
+                "settings=none",
+                SAMPLE + "#enabled=true",
+                SAMPLE + "#throttle=500/s");
+    }
+
+    void stopRecording(Path file) {
+        jcmd("JFR.stop", "name=cost", "filename=" + file);
     }
 
     /** Bytes that the platform threads alive now have allocated, carriers of virtual ones too. */

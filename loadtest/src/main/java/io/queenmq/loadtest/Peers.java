@@ -21,7 +21,7 @@ final class Peers {
                         Lab.shape(
                                 lab.queue(ours),
                                 "push-batch=1 producers=64 consumers=16 pop-batch=100"
-                                    + " partitions=100 rate="
+                                        + " partitions=100 rate="
                                         + rate
                                         + " lanes="
                                         + LANES);

@@ -73,9 +73,18 @@ final class TrafficTest {
     private static Ledger run(FakeBroker.Fault fault, Traffic.Shape shape) throws IOException {
         try (FakeBroker broker = new FakeBroker(fault);
                 Traffic traffic = new Traffic(broker.url(), shape)) {
-            traffic.startConsumers();
             traffic.startProducers();
-            traffic.run(TimeUnit.MILLISECONDS.toNanos(500));
+            if (shape.rate() > 0) {
+                traffic.startConsumers();
+                traffic.run(TimeUnit.MILLISECONDS.toNanos(500));
+            } else {
+                // Every lane is deep enough for every fault before anybody reads.
+                long patience = TimeUnit.SECONDS.toNanos(20);
+                assertTrue(traffic.runUntil(() -> traffic.ledger().backlog() >= 320, patience));
+                traffic.startConsumers();
+                assertTrue(
+                        traffic.runUntil(() -> traffic.ledger().ackedCount() >= 1_000, patience));
+            }
             traffic.drain(TimeUnit.SECONDS.toNanos(fault == FakeBroker.Fault.LOSES_ONE ? 2 : 20));
             return traffic.ledger();
         }
