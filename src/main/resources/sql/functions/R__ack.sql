@@ -113,7 +113,7 @@ begin
     if cardinality(v_ordinals) is distinct from cardinality(p_partition_ids) then
         return query
         select i.ordinal::integer,
-               case when c.prev_lease = i.lease_id then 'noop'
+               case when c.prev_lease = i.lease_id and c.prev_end >= i.batch_end then 'noop'
                     when c.lease_id = i.lease_id and c.batch_end = i.batch_end
                      and c.lease_expires_at > v_now then 'busy'
                     else 'lost' end,
@@ -121,7 +121,7 @@ begin
         from unnest(p_partition_ids, p_group_ids, p_lease_ids, p_batch_ends)
             with ordinality i (partition_id, group_id, lease_id, batch_end, ordinal)
         left join lateral (
-            select c.lease_id, c.prev_lease, c.batch_end, c.lease_expires_at
+            select c.lease_id, c.prev_lease, c.prev_end, c.batch_end, c.lease_expires_at
             from queen_store.cursors c
             where c.partition_id = i.partition_id and c.group_id = i.group_id
             limit 1) c on true
@@ -206,9 +206,10 @@ comment on function queen_store.find_offsets(
 -- Called by  AckProcedures, ack_bundle, queen.ack
 -- Locks      cursors ascending (partition_id, group_id), waits with p_wait, else skip locked;
 --            groups at a group's first ack ever, skip locked
--- Returns    one row per item: done, noop (completed before), stale (a failure of what is
---            committed), unresolvable (not in the batch nor in the window), no_leased_batch (a
---            failure without a batch it could end), or for all items of a unit consumer_not_found,
+-- Returns    one row per item: done, noop (done before), stale (a failure of what is committed),
+--            unresolvable (not in the batch nor in the window), no_leased_batch (a failure without
+--            a batch it could end), invalid_lease (the lease acknowledged last did not acknowledge
+--            it: it gave it back, or never had it), or for all items of a unit consumer_not_found,
 --            invalid_lease, not_owned, busy; conflated = messages a completed batch retired unread,
 --            null when it was not conflated
 -- Cost       6 statements for any number of units (again for units that share a cursor); reads the
@@ -321,7 +322,7 @@ begin
     for v_turn in 1 .. coalesce((select max(t) from unnest(v_turns) t), 0) loop
         -- What each unit may do, and where its keys are to be sought first: in the leased batch, or
         -- ahead of the cursor if there is none. An ack with the lease acknowledged last repeats
-        -- itself and has no effect.
+        -- itself and has no effect; of what that lease gave back it is the ack of an ended lease.
         select array_agg(u.state order by u.unit),
                array_agg(u.unit::integer) filter (where u.to_offset is not null),
                array_agg(u.partition_id) filter (where u.to_offset is not null),
@@ -398,7 +399,7 @@ begin
             select distinct i.unit
             from unnest(p_units, p_statuses, v_offsets) i (unit, status, "offset")
             where i."offset" is null
-              and (v_states[i.unit] = 'act' or (v_states[i.unit] = 'repeat' and i.status <> 0))) u
+              and v_states[i.unit] in ('act', 'repeat')) u
         cross join lateral (
             select c.committed, c.prev_committed
             from queen_store.cursors c
@@ -433,7 +434,7 @@ begin
             select u.unit, u.state, p_partition_ids[u.unit] as partition_id,
                    v_group_ids[u.unit] as group_id, v_queue_ids[u.unit] as queue_id,
                    c.generation, c.committed, c.batch_end, c.epoch, c.retry_count,
-                   c.lease_conflated,
+                   c.lease_conflated, c.prev_end,
                    p.last_offset, q.retry_limit,
                    q.dead_letter_queue or q.dlq_after_max_retries as files,
                    g.consumed_at
@@ -455,7 +456,7 @@ begin
                 limit 1) g on true
             left join lateral (
                 select c.generation, c.committed, c.batch_end, c.epoch, c.retry_count,
-                       c.lease_conflated
+                       c.lease_conflated, c.prev_end
                 from queen_store.cursors c
                 where c.partition_id = p_partition_ids[u.unit] and c.group_id = v_group_ids[u.unit]
                 limit 1) c on true
@@ -579,7 +580,8 @@ begin
         cross join lateral (
             select case
                 when d.state = 'repeat' then case
-                    when i.status = 0 or i."offset" is null then 'noop'
+                    when i."offset" is null or i."offset" > d.prev_end then 'invalid_lease'
+                    when i.status = 0 then 'noop'
                     when exists (
                         select
                         from queen_store.dead_letters l

@@ -10,13 +10,11 @@
 -- Locks      cursors ascending (partition_id, group_id); waits; groups at a group's first ack ever,
 --            skip locked
 -- Returns    one row per item as ack_messages, but beyond_batch for an id that lies behind the
---            leased batch, and invalid_lease for one that the lease acknowledged last gave back,
---            where its other ids are noop; done, noop and stale are carried out, anything else is
+--            leased batch; done, noop and stale are carried out, anything else is
 --            not, and busy (the cursor was placed while the call waited for others) may be when it
 --            comes again
--- Cost       1 statement and those of ack_messages; for repetitions 2 more, which read the keys of
---            the batch acknowledged last, and a third one for ids that are not in it: those of
---            200,000 messages
+-- Cost       1 statement and those of ack_messages; for ids that are not in their batch 1 more,
+--            which reads the keys of at most 100,000 messages ahead of the cursor
 create or replace function queen_store.ack_bundle(
     p_tenant_id uuid, p_partition_ids bigint[], p_group_names text[],
     -- Of each unit, one (lane, group): the lease its acks name, null = none.
@@ -39,11 +37,8 @@ as $$
 #variable_conflict use_column
 declare
     v_window_messages constant bigint := 100000;
-    -- Per unit; what the lease acknowledged last had acknowledged, null = it is another one's turn.
+    -- Per unit.
     v_lease_ids uuid[];
-    v_unit_group_ids integer[];
-    v_prev_starts bigint[];
-    v_prev_ends bigint[];
     -- Per item.
     v_verdicts text[];
     v_released boolean[];
@@ -68,9 +63,8 @@ begin
             when c.prev_lease = any (p_supplied_lease_ids) then c.prev_lease
             else p_supplied_lease_ids[1]
         end
-        order by u.unit),
-        array_agg(g.id order by u.unit)
-    into v_lease_ids, v_unit_group_ids
+        order by u.unit)
+    into v_lease_ids
     from unnest(p_partition_ids, p_group_names, p_lease_ids) with ordinality
         as u (partition_id, group_name, lease_id, unit)
     left join lateral (
@@ -102,79 +96,26 @@ begin
         array_fill(p_tenant_id, array[cardinality(p_partition_ids)]), p_partition_ids,
         p_group_names, v_lease_ids, p_units, p_keys, p_statuses, p_errors, true) a;
 
-    -- The lease acknowledged last passes for a repetition, but a message it gave back it never
-    -- acknowledged: the ack would be answered with a commit that does not hold it, or that holds
-    -- what the next one made of it as well.
-    if v_verdicts && array['noop', 'unresolvable'] then
-        select array_agg(c.prev_committed + 1 order by u.unit),
-               array_agg(c.prev_end order by u.unit)
-        into v_prev_starts, v_prev_ends
-        from unnest(p_partition_ids, v_unit_group_ids, v_lease_ids) with ordinality
-            as u (partition_id, group_id, lease_id, unit)
-        left join lateral (
-            select c.prev_committed, c.prev_end, c.prev_lease
-            from queen_store.cursors c
-            where c.partition_id = u.partition_id and c.group_id = u.group_id
-            limit 1) c on c.prev_lease = u.lease_id;
-        -- Two searches in one: of each unit the even number is for noop, the odd one for
-        -- unresolvable, so that no id is found where only the other kind is sought.
+    if 'unresolvable' = any (v_verdicts) then
         v_offsets := queen_store.find_offsets(
-            r.searches, r.partition_ids, r.epochs, r.from_offsets, r.to_offsets, r.since,
-            array(
-                select 2 * i.unit + (i.verdict = 'unresolvable')::integer
-                from unnest(p_units, v_verdicts) with ordinality as i (unit, verdict, item)
-                order by i.item),
+            r.units, r.partition_ids, r.epochs, r.from_offsets, r.to_offsets, r.since, p_units,
             p_keys)
         from (
-            select array_agg(d.search) as searches, array_agg(d.partition_id) as partition_ids,
+            select array_agg(d.unit) as units, array_agg(d.partition_id) as partition_ids,
                    array_agg(0) as epochs, array_agg(d.from_offset) as from_offsets,
                    array_agg(d.to_offset) as to_offsets, array_agg(null::timestamptz) as since
             from (
-                select distinct 2 * i.unit + (i.verdict = 'unresolvable')::integer as search,
-                       i.partition_id, b.from_offset, b.to_offset
+                select distinct i.unit, i.partition_id, i.committed + 1 as from_offset,
+                       least(i.last_offset, i.committed + v_window_messages) as to_offset
                 from unnest(p_units, v_verdicts, v_partition_ids, v_committed, v_last_offsets)
                     as i (unit, verdict, partition_id, committed, last_offset)
-                cross join lateral (
-                    values ('noop', v_prev_starts[i.unit], v_prev_ends[i.unit]),
-                           ('unresolvable', i.committed + 1,
-                            least(i.last_offset, i.committed + v_window_messages)))
-                    as b (verdict, from_offset, to_offset)
-                where i.verdict = b.verdict and b.from_offset <= b.to_offset) d) r;
-        -- Acknowledged before that batch's last ack, or given back, or none of this lane's.
-        if exists (
-            select
-            from unnest(p_units, v_verdicts, v_last_offsets, v_offsets)
-                as i (unit, verdict, last_offset, "offset")
-            where i.verdict = 'noop' and i."offset" is null
-              and v_prev_ends[i.unit] < i.last_offset) then
-            v_offsets := array(
-                select coalesce(i."offset", case when i.verdict = 'noop' then i.elsewhere end)
-                from (
-                    select queen_store.find_offsets(
-                               array_agg(d.unit), array_agg(d.partition_id), array_agg(0),
-                               array_agg(greatest(d.prev_end - v_window_messages + 1, 0)),
-                               array_agg(least(d.last_offset, d.prev_end + v_window_messages)),
-                               array_agg(null::timestamptz), p_units, p_keys) as offsets
-                    from (
-                        select distinct i.unit, i.partition_id, i.last_offset,
-                               v_prev_ends[i.unit] as prev_end
-                        from unnest(p_units, v_verdicts, v_partition_ids, v_last_offsets, v_offsets)
-                            as i (unit, verdict, partition_id, last_offset, "offset")
-                        where i.verdict = 'noop' and i."offset" is null
-                          and v_prev_ends[i.unit] < i.last_offset) d) w
-                cross join lateral unnest(v_verdicts, v_offsets, w.offsets) with ordinality
-                    as i (verdict, "offset", elsewhere, item)
-                order by i.item);
-        end if;
+                where i.verdict = 'unresolvable' and i.committed < i.last_offset) d) r;
     end if;
 
     return query
     select i.item::integer,
-           case
-               when i.verdict = 'noop' and i."offset" > v_prev_ends[i.unit] then 'invalid_lease'
-               when i.verdict = 'unresolvable' and i."offset" is not null then 'beyond_batch'
-               else i.verdict
-           end,
+           case when i.verdict = 'unresolvable' and i."offset" is not null then 'beyond_batch'
+                else i.verdict end,
            i.released, i.dead_lettered, i.partition_id, i.group_id, i.queue_id, i.committed,
            i.last_offset
     from unnest(p_units, v_verdicts, v_released, v_dead_lettered, v_partition_ids, v_group_ids,

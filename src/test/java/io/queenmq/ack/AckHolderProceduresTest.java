@@ -48,9 +48,25 @@ class AckHolderProceduresTest extends AckScene {
         assertEquals(1, letters());
         assertEquals(12, log.committed(lane, group));
         assertEquals(
-                List.of("stale", "noop"),
+                List.of("stale", "invalid_lease"),
                 verdicts(log.ack(lane, "g", lease, failed("m11", "x"), failed("m15", "x"))));
         assertEquals(0, cursor()[5]);
+    }
+
+    @Test
+    @Contract({"ack-rule-12", "ack-error-5"})
+    void whatALeaseGaveBackIsNotItsToAcknowledgeAnyMore() throws SQLException {
+        UUID lease = lease();
+        log.ack(lane, "g", lease, completed("m10"), failed("m11", "x"));
+        List<String> ended = List.of("noop", "invalid_lease", "invalid_lease", "invalid_lease");
+        Item[] late = {completed("m10"), completed("m13"), dlq("m14", "poison"), completed("zz")};
+        assertEquals(ended, verdicts(log.ack(lane, "g", lease, late)));
+        assertEquals("lost", log.ackBatch(group, lane, lease, 19));
+        UUID next = leaseOf(log.claimLeased(Job.of(10), group, lane));
+        log.ack(lane, "g", next, completed("m11"), completed("m13"));
+        assertEquals(ended, verdicts(log.ack(lane, "g", lease, late)), "another one's by now");
+        assertEquals(0, letters());
+        assertEquals(13, log.committed(lane, group));
     }
 
     @Test

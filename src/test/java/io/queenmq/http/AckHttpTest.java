@@ -153,6 +153,21 @@ class AckHttpTest {
     }
 
     @Test
+    @Contract({"ack-rule-12", "ack-error-5"})
+    void anAckAfterTheLeaseWasGivenBackIsNeitherASuccessNorSwallowed() throws SQLException {
+        String queue = ten();
+        Json popped = http.pop(queue, "batch=5").json();
+        assertItem(http.ack(popped, 1, "failed").at(0), true, true, false);
+        for (String status : new String[] {"completed", "failed", "dlq"}) {
+            Json late = http.ack(popped, 3, status);
+            assertItem(late.at(0), false, false, false);
+            assertEquals("invalid or expired lease", late.text(0, "error"));
+        }
+        assertEquals(List.of(), deadLetters(queue));
+        assertEquals(List.of("0"), http.pop(queue, "batch=1").payloads());
+    }
+
+    @Test
     @Contract({"ack-rule-7", "retry-2"})
     void retryRedeliversTheTailAndChargesNothing() {
         String queue = ten();
@@ -281,25 +296,14 @@ class AckHttpTest {
         String queue = ten();
         Json popped = http.pop(queue, "batch=1").json();
         String item =
-                "\",\"partitionId\":\""
-                        + popped.text("partitionId")
-                        + "\",\"leaseId\":\""
-                        + popped.text("leaseId")
-                        + "\"}";
-        Http.Reply reply =
-                http.post(
-                        "/api/v1/ack/batch",
-                        "{\"acknowledgments\":[{\"transactionId\":\""
-                                + (id.equals("too long") ? "x".repeat(70_000) : id)
-                                + item
-                                + ",{\"transactionId\":\""
-                                + popped.text("messages", 0, "transactionId")
-                                + item
-                                + "]}");
-        assertEquals(200, reply.status(), reply.body());
-        assertItem(reply.json().at(0), false, false, false);
-        assertEquals(UNRESOLVABLE, reply.json().text(0, "error"));
-        assertItem(reply.json().at(1), true, true, false);
+                "{\"transactionId\":\"%s\",\"partitionId\":\"%s\",\"leaseId\":\"%s\"}"
+                        .formatted("%s", popped.text("partitionId"), popped.text("leaseId"));
+        String spoiled = item.formatted(id.equals("too long") ? "x".repeat(70_000) : id);
+        String sound = item.formatted(popped.text("messages", 0, "transactionId"));
+        String batch = "{\"acknowledgments\":[" + spoiled + "," + sound + "]}";
+        Json acked = http.post("/api/v1/ack/batch", batch).json();
+        assertEquals(UNRESOLVABLE, acked.text(0, "error"));
+        assertItem(acked.at(1), true, true, false);
     }
 
     @Test

@@ -55,7 +55,9 @@ final class Acks {
             return "lost";
         }
         if (State.isSameLease(cursor.prevLease, delivered)) {
-            return taken.lane.queue.deleted ? "noop or lost" : "noop";
+            return end > cursor.prevEnd
+                    ? "lost"
+                    : taken.lane.queue.deleted ? "noop or lost" : "noop";
         }
         boolean holds =
                 State.isSameLease(cursor.lease, delivered)
@@ -146,9 +148,11 @@ final class Acks {
     /** The lease was given back by an ack before: nothing changes. */
     private Outcome repeated(Lane lane, String group, Cursor cursor, Item item) {
         Message message = behind(lane, cursor, item.transactionId());
+        if (message == null || message.offset() > cursor.prevEnd) {
+            return new Outcome("invalid_lease", false, false);
+        }
         boolean stale =
                 item.status() != Status.COMPLETED
-                        && message != null
                         && state.deadLetters.stream()
                                 .noneMatch(
                                         letter ->

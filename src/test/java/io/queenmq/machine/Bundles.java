@@ -94,7 +94,7 @@ final class Bundles {
             List<Outcome> answers = acks.ackUnit(new Unit(unit.lane(), unit.group(), lease), items);
             for (int i = 0; i < places.size(); i++) {
                 outcomes[places.get(i)] =
-                        judge(answers.get(i), lane, cursor, lease, items.get(i).transactionId());
+                        judge(answers.get(i), lane, cursor, items.get(i).transactionId());
             }
         }
         return Arrays.asList(outcomes);
@@ -125,42 +125,16 @@ final class Bundles {
         return supplied.isEmpty() ? null : supplied.getFirst();
     }
 
-    /**
-     * A repetition is no cover for a message that the lease gave back and never acknowledged, and
-     * what lies ahead was not in the batch.
-     */
+    /** What lies ahead was not in the batch. */
     private static Outcome judge(
-            Outcome outcome,
-            @Nullable Lane lane,
-            @Nullable Cursor cursor,
-            @Nullable Delivered lease,
-            String id) {
-        if (lane == null || cursor == null) {
-            return outcome;
-        }
-        return switch (outcome.verdict()) {
-            case "noop" -> {
-                boolean repeats = State.isSameLease(cursor.prevLease, lease);
-                boolean givenBack =
-                        lowest(lane, id, cursor.prevCommitted + 1, cursor.prevEnd) < 0
-                                && lowest(lane, id, 0, lane.last()) > cursor.prevEnd;
-                yield repeats && givenBack ? new Outcome("invalid_lease", false, false) : outcome;
-            }
-            case "unresolvable" ->
-                    lowest(lane, id, cursor.committed + 1, lane.last()) < 0
-                            ? outcome
-                            : new Outcome("beyond_batch", false, false);
-            default -> outcome;
-        };
-    }
-
-    /** Lowest offset of an id between two, inclusive; -1 = it is not there. */
-    private static long lowest(Lane lane, String id, long from, long to) {
-        for (long offset = from; offset <= to; offset++) {
-            if (lane.at(offset).id().equals(id)) {
-                return offset;
+            Outcome outcome, @Nullable Lane lane, @Nullable Cursor cursor, String id) {
+        if (lane != null && cursor != null && outcome.verdict().equals("unresolvable")) {
+            for (long offset = cursor.committed + 1; offset <= lane.last(); offset++) {
+                if (lane.at(offset).id().equals(id)) {
+                    return new Outcome("beyond_batch", false, false);
+                }
             }
         }
-        return -1;
+        return outcome;
     }
 }
