@@ -135,10 +135,14 @@ comment on column queen_store.partitions.oldest_live_at is 'created_at of the se
 -- Epochs: the generations of segments. New rows go to the one open epoch.
 create table queen_store.epochs (
     epoch integer primary key,
-    state text not null check (state in ('evacuated', 'open', 'closed', 'sealed')),
+    state text not null
+        check (state in ('evacuated', 'built', 'open', 'closed', 'sealed', 'empty')),
     opened_at timestamptz not null default clock_timestamp(),
     closed_at timestamptz,
-    seal_after xid8
+    holders text[],
+    next_after xid8,
+    walked_partition_id bigint,
+    walked_offset bigint
 );
 create unique index epochs_open_idx on queen_store.epochs (state) where state = 'open';
 insert into queen_store.epochs (epoch, state) values (0, 'evacuated'), (1, 'open');
@@ -146,10 +150,17 @@ insert into queen_store.epochs (epoch, state) values (0, 'evacuated'), (1, 'open
 comment on table queen_store.epochs is
     'Generations of segments: appends go to the open one, 0 takes the survivors of evacuated ones.';
 comment on column queen_store.epochs.epoch is 'Number; key of the partition of queen_store.segments.';
-comment on column queen_store.epochs.state is 'evacuated (0 only), open (one), closed (no new appends) or sealed (no writer left).';
-comment on column queen_store.epochs.opened_at is 'When appends began to go here.';
+comment on column queen_store.epochs.state is
+    'evacuated (0 only), built (the next one), open (one), closed (no new appends), sealed (no writer left) or empty (its table is on the way out).';
+comment on column queen_store.epochs.opened_at is 'When appends began to go here; of a built one, when it was built.';
 comment on column queen_store.epochs.closed_at is 'When the next epoch took over.';
-comment on column queen_store.epochs.seal_after is 'Sealed once every transaction below this one has ended.';
+comment on column queen_store.epochs.holders is
+    'Of a built one: transactions that may not know its table yet. It opens when they have ended.';
+comment on column queen_store.epochs.next_after is
+    'A closed one is sealed once every transaction below this one has ended, an empty one goes once no snapshot is older.';
+comment on column queen_store.epochs.walked_partition_id is
+    'How far a walk in key order has come, null = none is under way: of an evacuation, or in 0 of the removal of what is dead.';
+comment on column queen_store.epochs.walked_offset is 'Offset in that lane up to which, inclusive.';
 
 create table queen_store.segments (
     epoch integer not null,

@@ -1,0 +1,4 @@
+@NullMarked
+package io.queenmq.maintain;
+
+import org.jspecify.annotations.NullMarked;
