@@ -365,3 +365,40 @@ comment on column queen_store.dead_letters.created_at is 'When the message was s
 comment on column queen_store.dead_letters.error is 'Reason given by the consumer, or "Retries exhausted".';
 comment on column queen_store.dead_letters.retry_count is 'Failed acks that were charged before.';
 comment on column queen_store.dead_letters.failed_at is 'When it was filed.';
+
+-- Background jobs of the whole cluster: whoever holds the row's lease runs the job.
+create table queen_store.jobs (
+    name text primary key,
+    enabled boolean not null default true,
+    period_ms integer not null check (period_ms >= 1),
+    next_due_at timestamptz not null default clock_timestamp(),
+    holder uuid,
+    lease_until timestamptz,
+    fence bigint not null default 0,
+    runs bigint not null default 0,
+    failures bigint not null default 0,
+    last_started_at timestamptz,
+    last_ended_at timestamptz,
+    last_duration_ms bigint,
+    last_steps integer,
+    last_error text,
+    last_error_at timestamptz
+) with (fillfactor = 50, vacuum_truncate = off);
+
+comment on table queen_store.jobs is
+    'One row per background job. A job without work is not run, so its row does not change then.';
+comment on column queen_store.jobs.name is 'Name of the job.';
+comment on column queen_store.jobs.enabled is 'Set to false to pause the job on every broker; no broker ever writes it.';
+comment on column queen_store.jobs.period_ms is 'Time from the start of a run to that of the next; the broker that started last sets it.';
+comment on column queen_store.jobs.next_due_at is 'Not run before; a run that left work leaves it in the past.';
+comment on column queen_store.jobs.holder is 'Broker that runs it, or that ran it last and has not said so: see lease_until.';
+comment on column queen_store.jobs.lease_until is 'Until then nobody but the holder runs it; null = nobody does.';
+comment on column queen_store.jobs.fence is 'Raised by every claim: what a holder of before says changes nothing.';
+comment on column queen_store.jobs.runs is 'Runs that came to an end.';
+comment on column queen_store.jobs.failures is 'Of these, how many failed.';
+comment on column queen_store.jobs.last_started_at is 'When it was claimed last.';
+comment on column queen_store.jobs.last_ended_at is 'When a run last came to an end.';
+comment on column queen_store.jobs.last_duration_ms is 'How long that run took.';
+comment on column queen_store.jobs.last_steps is 'Of how many steps, each a transaction, that run was.';
+comment on column queen_store.jobs.last_error is 'Why that run failed; null = it did not.';
+comment on column queen_store.jobs.last_error_at is 'When a run last failed.';

@@ -138,6 +138,15 @@ public final class Variables {
                     "ms",
                     "After that long the server cancels a statement.");
 
+    public static final Variable<Long> RETENTION_INTERVAL_MS =
+            Variable.number(
+                    "RETENTION_INTERVAL",
+                    5_000,
+                    100,
+                    3_600_000,
+                    "ms",
+                    "From one look for messages whose time is over to the next.");
+
     private static final SequencedMap<String, List<Variable<?>>> SECTIONS = sections();
 
     private Variables() {}
@@ -172,6 +181,7 @@ public final class Variables {
                         PG_PASSWORD,
                         POOL_SIZE,
                         STATEMENT_TIMEOUT_MS));
+        sections.put("Storage", List.of(RETENTION_INTERVAL_MS));
         sections.put("Process", List.of(DEDUP_CACHE_MB, ENCRYPTION_KEY, LOG_LEVEL));
         return Collections.unmodifiableSequencedMap(sections);
     }
