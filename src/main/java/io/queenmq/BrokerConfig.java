@@ -17,6 +17,7 @@ import io.queenmq.queue.Queues;
 import io.queenmq.ready.ReadyConfig;
 import io.queenmq.transact.TransactConfig;
 import io.queenmq.web.WebConfig;
+
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
@@ -168,7 +169,12 @@ public record BrokerConfig(
         return new MaintainConfig(
                 Duration.ofMillis(settings.get(Variables.RETENTION_INTERVAL_MS)),
                 defaults.lease(),
-                defaults.slice());
+                defaults.slice(),
+                defaults.epochs()
+                        .withBounds(
+                                settings.get(Variables.EPOCH_ROWS),
+                                settings.get(Variables.EPOCH_MB) << 20,
+                                Duration.ofHours(settings.get(Variables.EPOCH_HOURS))));
     }
 
     private static QueueConfig queue(Settings settings) {

@@ -99,7 +99,7 @@ $$;
 comment on function queen_store.epoch_size(integer) is
     'Rows and bytes of an epoch, as far as statistics know. Locks: none.';
 
--- queen_store.build_epoch: makes the epoch that follows the open one, which may not be written yet.
+-- queen_store.build_epoch: makes the epoch that follows the open one, which is not written yet.
 -- Called by  EpochProcedures
 -- Locks      epochs: 0; the table segments, share update exclusive, which stops neither reads nor
 --            writes; waits up to 1 s
@@ -170,7 +170,7 @@ comment on function queen_store.build_segments(integer, integer) is
 -- queen_store.open_epoch: lets appends go to the epoch that was built, when everybody knows it.
 -- Whoever had the log open before the table was attached may go on without it: would fail to write
 -- there and, worse, not see what others write. Who opens the log now learns of it by that lock.
--- Called by  EpochProcedures, in a transaction after that of build_epoch
+-- Called by  EpochProcedures, when the table was committed
 -- Locks      epochs: 0, then the open one, which a push in a REPEATABLE READ transaction holds until
 --            its end; waits up to 1 s
 -- Returns    whether it is open now; false = call again, some transaction of before has not ended
@@ -254,7 +254,7 @@ comment on function queen_store.seal_epochs() is
 -- Its table may go when no snapshot is left in which its survivors have not moved yet: such a one
 -- would find them neither here nor there. Each step is read from the catalogue, so whoever was
 -- killed on the way is continued by the next.
--- Called by  EpochProcedures
+-- Called by  epoch_work
 -- Locks      none
 -- Returns    one row: wait, detach, finalize (a detach was interrupted) or drop; none = no epoch is
 --            empty

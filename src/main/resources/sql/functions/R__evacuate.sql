@@ -1,5 +1,5 @@
--- Evacuation: what is still alive in the oldest epoch moves to epoch 0, so that its table can leave.
--- Rows are moved and nothing else: no offset, key, payload or time changes.
+-- Evacuation: what is alive in the oldest epoch moves to epoch 0, so that its table can leave. Rows
+-- are moved and nothing else: no offset, key, payload or time changes.
 
 -- queen_store.segment_use: what a segment is still good for.
 -- Called by  sample_epoch, evacuate, sweep_epoch
@@ -73,7 +73,7 @@ comment on function queen_store.sample_epoch(integer, timestamptz) is
 -- A row costs as much to move as it did to store, so few must be left of both rows and bytes; what
 -- time alone will finish off is left to time. When all epochs are in use, and the open one has
 -- grown to four times its share because none may follow, the oldest goes whatever it holds.
--- Called by  EpochProcedures
+-- Called by  epoch_work
 -- Locks      none
 -- Returns    its number; null = there is none, or it is not worth it now
 -- Cost       2 statements, and sample_epoch
@@ -99,10 +99,14 @@ begin
     if v_epoch is null or v_under_way then
         return v_epoch;
     end if;
-    select s.rows >= 4 * p_rows_max and n.epochs >= p_epochs_max into v_forced
+    select s.rows >= 4 * p_rows_max and n.epochs >= p_epochs_max and not n.is_built into v_forced
     from queen_store.epochs e
     cross join lateral queen_store.epoch_size(e.epoch) s
-    cross join (select count(*) as epochs from queen_store.epochs) n
+    -- One that is about to leave makes room.
+    cross join (
+        select count(*) as epochs, bool_or(n.state = 'built') as is_built
+        from queen_store.epochs n
+        where n.state <> 'empty') n
     where e.state = 'open';
     return (
         select v_epoch
@@ -327,7 +331,7 @@ comment on function queen_store.evacuate(
     'One step of moving what is alive in the oldest epoch to epoch 0. Locks: epochs: its row; partitions, ascending id, skip locked; cursors of these lanes that name this epoch or an older one, skip locked; with p_wait those of the first lane, waits up to 250 ms each.';
 
 -- queen_store.sweep_due: whether enough of epoch 0 is dead to be removed.
--- Called by  EpochProcedures
+-- Called by  epoch_work
 -- Locks      none
 -- Returns    true while a walk is under way, or where p_dead_percent of a sample is dead
 -- Cost       1 statement, and sample_epoch

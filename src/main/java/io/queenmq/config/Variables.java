@@ -32,15 +32,15 @@ public final class Variables {
                     5,
                     86_400,
                     "s",
-                    "How long an idle connection stays open: longer than that of a balancer in front,"
-                            + " or it reuses one that is just being closed.");
+                    "How long an idle connection stays open: longer than that of a balancer in"
+                        + " front, or it reuses one that is just being closed.");
     public static final Variable<Boolean> TENANCY_HEADER =
             Variable.flag(
                     "QUEEN_TENANCY_HEADER",
                     Optional.of(false),
                     "false",
-                    "Whether the header `x-queen-tenant` names the tenant of a request. Only behind a"
-                            + " proxy that sets it.");
+                    "Whether the header `x-queen-tenant` names the tenant of a request. Only behind"
+                        + " a proxy that sets it.");
     public static final Variable<Long> POP_TIMEOUT_MS =
             Variable.number(
                             "DEFAULT_TIMEOUT",
@@ -71,14 +71,14 @@ public final class Variables {
                     0,
                     65_536,
                     "MiB",
-                    "Memory for recently pushed transactionIds; a push that finds its lane there asks"
-                            + " the database for no duplicates.");
+                    "Memory for recently pushed transactionIds; a push that finds its lane there"
+                        + " asks the database for no duplicates.");
     public static final Variable<String> ENCRYPTION_KEY =
             Variable.key(
                     "QUEEN_ENCRYPTION_KEY",
                     32,
-                    "Key of AES-256-GCM for queues with `encryptionEnabled`, the same on every broker."
-                            + " Without it such queues are refused. Lost key, lost payloads.");
+                    "Key of AES-256-GCM for queues with `encryptionEnabled`, the same on every"
+                        + " broker. Without it such queues are refused. Lost key, lost payloads.");
     public static final Variable<String> LOG_LEVEL =
             Variable.choice(
                     "LOG_LEVEL",
@@ -103,8 +103,8 @@ public final class Variables {
                     "PG_HOST",
                     Optional.of("localhost"),
                     "localhost",
-                    "Server, PostgreSQL 15 to 18; of several, separated by commas, the one that takes"
-                            + " writes is used.");
+                    "Server, PostgreSQL 15 to 18; of several, separated by commas, the one that"
+                        + " takes writes is used.");
     public static final Variable<Long> PG_PORT =
             Variable.number("PG_PORT", 5_432, 1, 65_535, "", "Its port.");
     public static final Variable<String> PG_DATABASE =
@@ -146,6 +146,31 @@ public final class Variables {
                     3_600_000,
                     "ms",
                     "From one look for messages whose time is over to the next.");
+    public static final Variable<Long> EPOCH_ROWS =
+            Variable.number(
+                    "QUEEN_EPOCH_ROWS",
+                    5_000_000,
+                    10_000,
+                    1_000_000_000,
+                    "segments",
+                    "Size at which the log goes on in another table. Smaller ones take appends"
+                        + " faster and come free sooner, but there are at most 16.");
+    public static final Variable<Long> EPOCH_MB =
+            Variable.number(
+                    "QUEEN_EPOCH_MB",
+                    32_768,
+                    64,
+                    16_777_216,
+                    "MiB",
+                    "The same in bytes; counts while at most 8 tables are in use.");
+    public static final Variable<Long> EPOCH_HOURS =
+            Variable.number(
+                    "QUEEN_EPOCH_HOURS",
+                    24,
+                    1,
+                    8_760,
+                    "h",
+                    "Age of a table at which the log goes on in another one; counts likewise.");
 
     private static final SequencedMap<String, List<Variable<?>>> SECTIONS = sections();
 
@@ -181,7 +206,7 @@ public final class Variables {
                         PG_PASSWORD,
                         POOL_SIZE,
                         STATEMENT_TIMEOUT_MS));
-        sections.put("Storage", List.of(RETENTION_INTERVAL_MS));
+        sections.put("Storage", List.of(RETENTION_INTERVAL_MS, EPOCH_ROWS, EPOCH_MB, EPOCH_HOURS));
         sections.put("Process", List.of(DEDUP_CACHE_MB, ENCRYPTION_KEY, LOG_LEVEL));
         return Collections.unmodifiableSequencedMap(sections);
     }

@@ -53,4 +53,10 @@ public record EpochConfig(
                     "livePercent must be from 0 to 100, got " + livePercent);
         }
     }
+
+    /** The same with other bounds of an epoch. */
+    public EpochConfig withBounds(long rows, long bytes, Duration age) {
+        return new EpochConfig(
+                period, rows, bytes, age, epochsMax, livePercent, readMax, moveMax, moveBytesMax);
+    }
 }

@@ -4,6 +4,7 @@ import io.micrometer.core.instrument.Counter;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
+
 import java.time.Duration;
 
 /**
@@ -12,7 +13,7 @@ import java.time.Duration;
  * comes next is always read from the catalogue, so it does not matter who did the step before, nor
  * whether that broker was killed.
  */
-final class Epochs {
+final class Epochs implements Job {
     /** After so many tries in vain a held lane is waited for. */
     private static final int TRIES_BEFORE_WAITING = 3;
 
@@ -51,18 +52,22 @@ final class Epochs {
                                 + " whose.");
     }
 
+    @Override
     public String name() {
         return "epochs";
     }
 
+    @Override
     public Duration period() {
         return config.period();
     }
 
+    @Override
     public boolean hasWork() {
         return !procedures.work().isEmpty();
     }
 
+    @Override
     public boolean step() {
         boolean more = false;
         for (EpochProcedures.Work work : procedures.work()) {

@@ -4,6 +4,7 @@ import io.queenmq.db.Database;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.runtime.Clock;
 import io.queenmq.runtime.Loop;
+
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
@@ -16,7 +17,12 @@ public final class Maintain implements AutoCloseable {
 
     /** Starts them. */
     public Maintain(MaintainConfig config, Database database, Metrics metrics, Clock clock) {
-        List<Job> jobs = List.of();
+        List<Job> jobs =
+                List.of(
+                        new Epochs(
+                                config.epochs(),
+                                new EpochProcedures(database, config.epochs()),
+                                metrics));
         JobRunner runner = new JobRunner(jobs, new JobProcedures(database), config, metrics, clock);
         Duration tick =
                 jobs.stream()

@@ -8,6 +8,12 @@ import io.queenmq.db.Database;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.runtime.Clock;
 import io.queenmq.testkit.TestDatabase;
+
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -16,10 +22,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.BooleanSupplier;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Test;
 
 /** Several runners over one database stand for several brokers. */
 class JobRunnerTest {
@@ -212,7 +214,10 @@ class JobRunnerTest {
         List<Object> leases = new ArrayList<>();
         MaintainConfig config =
                 new MaintainConfig(
-                        Duration.ofSeconds(5), Duration.ofSeconds(60), Duration.ofHours(1));
+                        Duration.ofSeconds(5),
+                        Duration.ofSeconds(60),
+                        Duration.ofHours(1),
+                        EpochConfig.DEFAULT);
         JobRunner runner =
                 new JobRunner(
                         List.of(
@@ -223,7 +228,8 @@ class JobRunnerTest {
                                             leases.add(lease());
                                             if (done.size() == 3) {
                                                 run(
-                                                        "update queen_store.jobs set fence = fence + 1");
+                                                        "update queen_store.jobs set fence = fence"
+                                                            + " + 1");
                                             }
                                             clock.turn(Duration.ofSeconds(21));
                                             return done.size() < 5;
