@@ -17,7 +17,6 @@ import io.queenmq.queue.Queues;
 import io.queenmq.ready.ReadyConfig;
 import io.queenmq.transact.TransactConfig;
 import io.queenmq.web.WebConfig;
-
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;

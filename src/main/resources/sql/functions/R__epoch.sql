@@ -171,7 +171,7 @@ comment on function queen_store.build_segments(integer, integer) is
 -- Whoever had the log open before the table was attached may go on without it: would fail to write
 -- there and, worse, not see what others write. Who opens the log now learns of it by that lock.
 -- Called by  EpochProcedures, when the table was committed
--- Locks      epochs: 0, then the open one, which a push in a REPEATABLE READ transaction holds until
+-- Locks      epochs: 0, then the open one, which a push in a REPEATABLE READ transaction holds to
 --            its end; waits up to 1 s
 -- Returns    whether it is open now; false = call again, some transaction of before has not ended
 -- Cost       3 statements, one over pg_locks
@@ -216,7 +216,7 @@ begin
 end
 $$;
 comment on function queen_store.open_epoch(timestamptz) is
-    'Lets appends go to the epoch that was built, when everybody knows it. Locks: epochs: 0, then the open one, which a push in a REPEATABLE READ transaction holds until its end; waits up to 1 s.';
+    'Lets appends go to the epoch that was built, when everybody knows it. Locks: epochs: 0, then the open one, which a push in a REPEATABLE READ transaction holds to its end; waits up to 1 s.';
 
 -- queen_store.seal_epochs: lets closed epochs become sealed when nobody can write there any more.
 -- An append has its transaction number before it reads which epoch is open, so those that read the

@@ -33,14 +33,14 @@ public final class Variables {
                     86_400,
                     "s",
                     "How long an idle connection stays open: longer than that of a balancer in"
-                        + " front, or it reuses one that is just being closed.");
+                            + " front, or it reuses one that is just being closed.");
     public static final Variable<Boolean> TENANCY_HEADER =
             Variable.flag(
                     "QUEEN_TENANCY_HEADER",
                     Optional.of(false),
                     "false",
                     "Whether the header `x-queen-tenant` names the tenant of a request. Only behind"
-                        + " a proxy that sets it.");
+                            + " a proxy that sets it.");
     public static final Variable<Long> POP_TIMEOUT_MS =
             Variable.number(
                             "DEFAULT_TIMEOUT",
@@ -72,13 +72,13 @@ public final class Variables {
                     65_536,
                     "MiB",
                     "Memory for recently pushed transactionIds; a push that finds its lane there"
-                        + " asks the database for no duplicates.");
+                            + " asks the database for no duplicates.");
     public static final Variable<String> ENCRYPTION_KEY =
             Variable.key(
                     "QUEEN_ENCRYPTION_KEY",
                     32,
                     "Key of AES-256-GCM for queues with `encryptionEnabled`, the same on every"
-                        + " broker. Without it such queues are refused. Lost key, lost payloads.");
+                            + " broker. Without it such queues are refused. Lost key, lost payloads.");
     public static final Variable<String> LOG_LEVEL =
             Variable.choice(
                     "LOG_LEVEL",
@@ -104,7 +104,7 @@ public final class Variables {
                     Optional.of("localhost"),
                     "localhost",
                     "Server, PostgreSQL 15 to 18; of several, separated by commas, the one that"
-                        + " takes writes is used.");
+                            + " takes writes is used.");
     public static final Variable<Long> PG_PORT =
             Variable.number("PG_PORT", 5_432, 1, 65_535, "", "Its port.");
     public static final Variable<String> PG_DATABASE =
@@ -154,7 +154,7 @@ public final class Variables {
                     1_000_000_000,
                     "segments",
                     "Size at which the log goes on in another table. Smaller ones take appends"
-                        + " faster and come free sooner, but there are at most 16.");
+                            + " faster and come free sooner, but there are at most 16.");
     public static final Variable<Long> EPOCH_MB =
             Variable.number(
                     "QUEEN_EPOCH_MB",

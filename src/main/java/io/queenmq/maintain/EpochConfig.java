@@ -36,7 +36,7 @@ public record EpochConfig(
                     Duration.ofDays(1),
                     16,
                     10,
-                    10_000,
+                    2_000,
                     1_000,
                     4L << 20);
 

@@ -4,7 +4,6 @@ import io.micrometer.core.instrument.Counter;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
-
 import java.time.Duration;
 
 /**

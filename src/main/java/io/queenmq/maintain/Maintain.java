@@ -4,7 +4,6 @@ import io.queenmq.db.Database;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.runtime.Clock;
 import io.queenmq.runtime.Loop;
-
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;

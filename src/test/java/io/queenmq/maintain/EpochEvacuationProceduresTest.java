@@ -66,7 +66,8 @@ class EpochEvacuationProceduresTest {
                         + " set compression pglz");
         String large = "{\"text\":\"" + "legible ".repeat(20_000) + "\"}";
         String random = "{\"text\":\"" + UUID.randomUUID().toString().repeat(2) + "\"}";
-        String queueName = (String) log.value("select name from queen_store.queues where id = ?", queue);
+        String queueName =
+                (String) log.value("select name from queen_store.queues where id = ?", queue);
         String laneName =
                 (String) log.value("select name from queen_store.partitions where id = ?", lane);
         for (String payload : List.of("{}", large, random)) {
@@ -118,8 +119,7 @@ class EpochEvacuationProceduresTest {
                 scene.lines(
                         "select base_offset, frames is null from queen_store.segments where epoch = 0"
                                 + " order by partition_id, base_offset"));
-        assertEquals(
-                "3", scene.line("select count(*) from queen_store.segments where epoch = 1"));
+        assertEquals("3", scene.line("select count(*) from queen_store.segments where epoch = 1"));
         assertEquals(
                 List.of("duplicate", "duplicate", "queued"),
                 List.of(verdict("recent"), verdict("live"), verdict("dead")));

@@ -2,7 +2,6 @@ package io.queenmq.maintain;
 
 import static io.queenmq.testkit.Lines.line;
 import static io.queenmq.testkit.Lines.lines;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -10,15 +9,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.queenmq.db.Database;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.testkit.LogFixture;
-
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Test;
-
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 
 /** The job that leads epochs through their lives, on a log whose epochs have room for ten rows. */
 class EpochLifeTest {
@@ -166,7 +163,7 @@ class EpochLifeTest {
                 "70",
                 scene.line(
                         "select count(*) from queen.read('q', (select name from"
-                            + " queen_store.partitions), 0, 1000)"));
+                                + " queen_store.partitions), 0, 1000)"));
         assertEquals(List.of(), scene.violations(lane));
     }
 

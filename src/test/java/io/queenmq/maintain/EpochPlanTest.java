@@ -76,8 +76,7 @@ class EpochPlanTest {
             assertEquals(1, claims.size());
             reset();
             assertEquals(
-                    "released",
-                    log.ackBatch(group, lane, lease, claims.getFirst().batchEnd()));
+                    "released", log.ackBatch(group, lane, lease, claims.getFirst().batchEnd()));
             assertEquals("", touched());
             log.fill(lane, 1, 2);
             reset();

@@ -86,7 +86,8 @@ class EpochPropertyTest {
                 assertRead(lane);
                 assertEquals(List.of(), scene.violations(lane.number), this::run);
             }
-            assertTrue(Integer.parseInt(scene.line("select max(epoch) from queen_store.epochs")) > 3);
+            assertTrue(
+                    Integer.parseInt(scene.line("select max(epoch) from queen_store.epochs")) > 3);
         } catch (SQLException | AssertionError e) {
             throw new AssertionError("seed " + seed + "\n" + run(), e);
         }
@@ -238,8 +239,7 @@ class EpochPropertyTest {
 
     /** One step that there is to take, whichever. */
     private void moveEpochs() throws SQLException {
-        String now =
-                keysAgeless ? "clock_timestamp()" : "clock_timestamp() + interval '2 hours'";
+        String now = keysAgeless ? "clock_timestamp()" : "clock_timestamp() + interval '2 hours'";
         int dice = random.nextInt(10);
         history.add("epochs " + dice + " " + scene.states());
         if (dice == 0 && scene.states().size() < 7) {
@@ -255,7 +255,8 @@ class EpochPropertyTest {
                     scene.lines(
                             "select min(epoch) from queen_store.epochs where epoch > 0 and state not"
                                     + " in ('empty')")) {
-                history.add(scene.evacuate(Integer.parseInt(oldest), "20, 2, 100000, false, " + now));
+                history.add(
+                        scene.evacuate(Integer.parseInt(oldest), "20, 2, 100000, false, " + now));
             }
         } else if (dice < 9) {
             scene.line("select rows from queen_store.sweep_epoch(5, " + now + ")");
@@ -271,9 +272,7 @@ class EpochPropertyTest {
             scene.detach(Integer.parseInt(step.substring(0, step.indexOf('|'))), "concurrently");
         } else if (step.endsWith("drop")) {
             scene.line(
-                    "select queen_store.drop_epoch("
-                            + step.substring(0, step.indexOf('|'))
-                            + ")");
+                    "select queen_store.drop_epoch(" + step.substring(0, step.indexOf('|')) + ")");
         }
     }
 

@@ -7,15 +7,13 @@ import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.LogFixture.Claim;
 import io.queenmq.testkit.LogFixture.Item;
 import io.queenmq.testkit.LogFixture.Job;
-
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Test;
-
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 
 /**
  * Goal: whoever reads the log need not know of epochs. Method: a lane of ten messages m0 to m9 that
@@ -170,7 +168,7 @@ class EpochReadProceduresTest {
                 all,
                 scene.lines(
                         "select \"offset\", transaction_id from queen.messages where queue = 'q'"
-                            + " order by 1"));
+                                + " order by 1"));
         List<String> found = new ArrayList<>();
         for (String id : List.of("m0", "m1", "m2", "m4", "m6", "m9")) {
             found.add(scene.line("select \"offset\" from queen.message('q', 'p', '" + id + "')"));
@@ -209,7 +207,7 @@ class EpochReadProceduresTest {
                     (long)
                             log.value(
                                     "select flush_id from queen_store.segments where base_offset ="
-                                        + " ?",
+                                            + " ?",
                                     base);
             assertEquals("queued|" + base, append("x", flush));
         }

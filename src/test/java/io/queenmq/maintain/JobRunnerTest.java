@@ -8,12 +8,6 @@ import io.queenmq.db.Database;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.runtime.Clock;
 import io.queenmq.testkit.TestDatabase;
-
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Test;
-
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -22,6 +16,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 
 /** Several runners over one database stand for several brokers. */
 class JobRunnerTest {
@@ -229,7 +227,7 @@ class JobRunnerTest {
                                             if (done.size() == 3) {
                                                 run(
                                                         "update queen_store.jobs set fence = fence"
-                                                            + " + 1");
+                                                                + " + 1");
                                             }
                                             clock.turn(Duration.ofSeconds(21));
                                             return done.size() < 5;
