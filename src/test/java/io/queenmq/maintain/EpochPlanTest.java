@@ -1,6 +1,7 @@
 package io.queenmq.maintain;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.LogFixture.Claim;
@@ -73,6 +74,7 @@ class EpochPlanTest {
             List<Claim> claims = log.claimLeased(Job.of(10), group, lane);
             assertEquals("6", touched());
             UUID lease = claims.getFirst().leaseId();
+            assertNotNull(lease);
             assertEquals(1, claims.size());
             reset();
             assertEquals(

@@ -12,6 +12,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -46,7 +48,7 @@ class EpochPropertyTest {
 
     private EpochScene scene;
     private LogFixture log;
-    private Random random;
+    private Random random = new Random(0);
     private boolean keysAgeless;
     private final List<Lane> lanes = new ArrayList<>();
     private final int[] groups = new int[2];
@@ -54,14 +56,23 @@ class EpochPropertyTest {
     private @Nullable OpenPop openPop;
     private int names;
 
+    @BeforeEach
+    void create() throws SQLException {
+        scene = new EpochScene();
+        log = scene.log;
+    }
+
+    @AfterEach
+    void close() throws SQLException {
+        scene.close();
+    }
+
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4})
     void nobodyCanTell(long seed) throws SQLException {
         random = new Random(seed);
         keysAgeless = seed % 2 == 1;
-        try (EpochScene opened = new EpochScene()) {
-            scene = opened;
-            log = scene.log;
+        try {
             int queue = log.queue("q");
             groups[0] = log.group(queue, "a", "all", null);
             groups[1] = log.group(queue, "b", "all", null);

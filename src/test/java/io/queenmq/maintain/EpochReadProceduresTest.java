@@ -11,6 +11,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -214,7 +215,7 @@ class EpochReadProceduresTest {
     }
 
     /** Verdict, and where the original is: by its key, or by its flush id. */
-    private String append(String transactionId, Long flush) throws SQLException {
+    private String append(String transactionId, @Nullable Long flush) throws SQLException {
         String settle = flush == null ? "null::bigint" : "-1::bigint";
         return scene.line(
                 "select a.verdict, coalesce(a.duplicate_offsets[1],"
