@@ -311,16 +311,20 @@ comment on function queen_store.oldest_dead_letters(
 -- Returns    one row: moved; duplicate (that transactionId is in the lane already; nothing is
 --            written); gone (no such row: deleted, moved by another, not the tenant's); expired
 --            (its payload had expired before it was given up); no_partition (its lane is gone and
---            none is named); with the names of the destination, and of what moved offset, id, time
--- Raises     QN409 queue_encrypted, QN503 busy
+--            none is named); seal or open (nothing is written: the destination wants the payload,
+--            which comes along, encrypted or in the clear, and it is not; come again with that);
+--            with the names of the destination, and of what moved offset, id, time
+-- Raises     QN503 busy
 -- Cost       some 12 statements; 16 bytes read per message the lane took within its dedup window,
 --            all but the newest of them before the lane is locked
 create or replace function queen_store.replay_dead_letter(
-    p_tenant_id uuid, p_id bigint, p_queue text, p_partition text)
+    p_tenant_id uuid, p_id bigint, p_queue text, p_partition text,
+    -- What to store in the place of its payload, and whether that is an envelope; null = as it is.
+    p_payload bytea, p_encrypted boolean)
 returns table (
     verdict text, queue text, partition text, consumer_group text, transaction_id text,
     queue_id integer, partition_id bigint, "offset" bigint, message_id uuid,
-    created_at timestamptz)
+    created_at timestamptz, payload bytea)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '1s'
@@ -333,7 +337,8 @@ declare
     v_seen bigint;
     v_last bigint;
     v_since timestamptz;
-    v_encrypted boolean;
+    v_wants_envelope boolean;
+    v_is_envelope boolean;
     v_appended text;
 begin
     select d.* into v_letter from queen_store.dead_letters d where d.id = p_id;
@@ -366,12 +371,18 @@ begin
     select q.encryption_enabled,
            case when q.dedup_window_seconds > 0
                 then clock_timestamp() - make_interval(secs => q.dedup_window_seconds) end
-    into v_encrypted, v_since
+    into v_wants_envelope, v_since
     from queen_store.queues q
     where q.id = queue_id;
-    if v_encrypted and v_letter.flags & 32 = 0 then
-        raise exception using errcode = 'QN409', message = 'queue_encrypted',
-            detail = 'its payload is not encrypted, and the queue it is to go to wants it so';
+    v_is_envelope := coalesce(p_encrypted, v_letter.flags & 32 <> 0);
+    -- An envelope that comes along is one that nobody could open: it may go anywhere.
+    if v_wants_envelope and not v_is_envelope
+        or v_is_envelope and not v_wants_envelope and p_payload is null
+    then
+        verdict := case when v_wants_envelope then 'seal' else 'open' end;
+        payload := v_letter.payload;
+        return next;
+        return;
     end if;
 
     -- What the log holds by now does not change: so much is searched without holding the lane up.
@@ -399,15 +410,16 @@ begin
             select a.verdict, a.base_offset, a.created_at
             into v_appended, "offset", created_at
             from queen_store.encode_frames(
-                array[v_replay_id], array[v_letter.payload], array[v_letter.trace_id],
-                v_letter.producer, null) f
+                array[v_replay_id], array[coalesce(p_payload, v_letter.payload)],
+                array[v_letter.trace_id], v_letter.producer, null) f
             cross join lateral queen_store.append(
                 array[partition_id], array[hashtextextended(gen_random_uuid()::text, 0)],
                 array[-1::bigint], array[v_last], array[null::bigint], array[1],
                 array[f.message_count], array[f.keys],
                 -- Whether the payload is an envelope, or no JSON, the flags alone can tell.
                 array[set_byte(
-                    f.frames, 4, get_byte(f.frames, 4) | (v_letter.flags & 96)::integer)],
+                    f.frames, 4, get_byte(f.frames, 4) | (v_letter.flags & 64)::integer
+                        | case when v_is_envelope then 32 else 0 end)],
                 true) a;
             if v_appended is distinct from 'queued' then
                 raise exception using errcode = 'QN503', message = 'busy',
@@ -426,5 +438,5 @@ begin
     return next;
 end
 $$;
-comment on function queen_store.replay_dead_letter(uuid, bigint, text, text) is
+comment on function queen_store.replay_dead_letter(uuid, bigint, text, text, bytea, boolean) is
     'Moves a dead letter to the end of a lane, once however often it is called. Locks: advisory on the names of a missing queue and lane; queues and partitions: new rows; partitions: one row; dead_letters: the row, a leaf; epochs as append; waits up to 1 s each.';

@@ -261,6 +261,7 @@ create or replace function queen_store.transact(
     -- The answer to this very bundle was lost, and the process that ran it is gone.
     p_settle boolean,
     p_tenant_id uuid,
+    -- Negative as append takes it.
     p_partition_ids bigint[], p_flush_ids bigint[], p_vouched_from bigint[],
     p_vouched_to bigint[],
     -- Where the lane-batches may be stored already: above this; empty unless p_settle.
@@ -304,23 +305,8 @@ begin
             part := 'push';
             verdict := 'queued';
             for ordinal, base_offset, created_at, queue_id, last_offset in
-                select i.ordinal, s.base_offset, s.created_at, p.queue_id, p.last_offset
-                from unnest(p_partition_ids, p_flush_ids, p_settle_above) with ordinality
-                    as i (partition_id, flush_id, settle_above, ordinal)
-                cross join lateral (
-                    select s.base_offset, s.created_at
-                    from queen_store.segments s
-                    where s.partition_id = i.partition_id
-                      and s.base_offset > i.settle_above
-                      and s.flush_id = i.flush_id
-                    order by s.base_offset
-                    limit 1) s
-                cross join lateral (
-                    select p.queue_id, p.last_offset
-                    from queen_store.partitions p
-                    where p.id = i.partition_id
-                    limit 1) p
-                order by i.ordinal
+                select f.ordinal, f.base_offset, f.created_at, f.queue_id, f.last_offset
+                from queen_store.find_flushes(p_partition_ids, p_flush_ids, p_settle_above) f
             loop
                 v_settled_at := least(v_settled_at, created_at);
                 return next;

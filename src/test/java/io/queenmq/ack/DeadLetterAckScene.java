@@ -51,7 +51,8 @@ abstract class DeadLetterAckScene extends AckScene {
         @Nullable Object[] row =
                 on.rows(
                                 "select verdict, queue, partition, partition_id, \"offset\" from"
-                                        + " queen_store.replay_dead_letter(?, ?, ?, ?)",
+                                        + " queen_store.replay_dead_letter(?, ?, ?, ?, null,"
+                                        + " null)",
                                 tenant,
                                 id,
                                 queue,

@@ -271,6 +271,18 @@ class TransactProceduresTest {
         assertEquals(19, log.committed(lane, group));
     }
 
+    /** A negative number is that of a lane which was lost with its server, or was not. */
+    @Test
+    void lanesOfALostServerAreLookedIntoButNotWritten() throws SQLException {
+        TransactCall call = new TransactCall().push(target, "a");
+        call.run(connection);
+        assertEquals(List.of("push 1 queued"), run(call.settling().ofLostServer()));
+        assertEquals(
+                List.of("push 1 unknown_partition", "undone 0 busy"),
+                run(new TransactCall().push(target, "b").settling().ofLostServer()));
+        assertEquals(1, messages(target));
+    }
+
     @Test
     void aBundleWithoutPushesIsRecognisedByItsRow() throws SQLException {
         UUID lease = lease();
