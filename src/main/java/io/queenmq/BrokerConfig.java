@@ -167,6 +167,11 @@ public record BrokerConfig(
         MaintainConfig defaults = MaintainConfig.DEFAULT;
         return new MaintainConfig(
                 Duration.ofMillis(settings.get(Variables.RETENTION_INTERVAL_MS)),
+                Math.toIntExact(settings.get(Variables.RETENTION_BATCH_SIZE)),
+                settings.get(Variables.PARTITION_CLEANUP_ENABLED),
+                Duration.ofMillis(settings.get(Variables.PARTITION_CLEANUP_INTERVAL_MS)),
+                Duration.ofDays(settings.get(Variables.PARTITION_CLEANUP_DAYS)),
+                Duration.ofDays(settings.get(Variables.METRICS_RETENTION_DAYS)),
                 defaults.lease(),
                 defaults.slice());
     }

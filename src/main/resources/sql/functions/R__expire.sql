@@ -1,9 +1,9 @@
--- Expiry: messages whose time is over leave their lanes. It is logical: log_start moves up to the first
--- segment that stays, and everybody reads from there on; no segment is deleted. The rows go, many
--- lanes at once, with the epoch they are in.
+-- Expiry: messages whose time is over leave their lanes. It is logical: log_start moves up to the
+-- first segment that stays, and everybody reads from there on; no segment is deleted. The rows go,
+-- many lanes at once, with the epoch they are in.
 --
--- Three rules, all of them for whole segments and all of them by age; a message exactly as old as the
--- rule says stays:
+-- Three rules, all of them for whole segments and by age; a message exactly as old as the rule says
+-- stays:
 -- retention_seconds            read or not, where retention is enabled
 -- max_wait_seconds             the same, enabled or not
 -- completed_retention_seconds  only what every registered group has passed, where retention is

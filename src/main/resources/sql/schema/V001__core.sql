@@ -133,7 +133,7 @@ create table queen_store.partitions (
 -- Without the id: a plan made while the table is empty would take this index to look one up.
 create index partitions_queue_id_last_write_at_idx
     on queen_store.partitions (queue_id, last_write_at);
--- Lanes by the age of what expires next in them. A push changes these columns in an empty lane only.
+-- Lanes by the age of what expires next. A push changes these columns in an empty lane only.
 create index partitions_expiry_idx
     on queen_store.partitions (queue_id, greatest(oldest_live_at, expiry_held_at))
     where oldest_live_at is not null;

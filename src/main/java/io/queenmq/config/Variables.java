@@ -146,6 +146,45 @@ public final class Variables {
                     3_600_000,
                     "ms",
                     "From one look for messages whose time is over to the next.");
+    public static final Variable<Long> RETENTION_BATCH_SIZE =
+            Variable.number(
+                    "RETENTION_BATCH_SIZE",
+                    200,
+                    1,
+                    10_000,
+                    "partitions",
+                    "How many partitions one step locks, for some milliseconds, while messages"
+                            + " leave them.");
+    public static final Variable<Boolean> PARTITION_CLEANUP_ENABLED =
+            Variable.flag(
+                    "QUEEN_PARTITION_CLEANUP_ENABLED",
+                    Optional.of(true),
+                    "true",
+                    "Whether partitions that are empty and unused are removed.");
+    public static final Variable<Long> PARTITION_CLEANUP_INTERVAL_MS =
+            Variable.number(
+                    "PARTITION_CLEANUP_INTERVAL",
+                    3_600_000,
+                    1_000,
+                    86_400_000,
+                    "ms",
+                    "From one look for such partitions to the next.");
+    public static final Variable<Long> PARTITION_CLEANUP_DAYS =
+            Variable.number(
+                    "PARTITION_CLEANUP_DAYS",
+                    30,
+                    1,
+                    36_500,
+                    "days",
+                    "How long an empty partition has not been written when it is removed.");
+    public static final Variable<Long> METRICS_RETENTION_DAYS =
+            Variable.number(
+                    "METRICS_RETENTION_DAYS",
+                    90,
+                    1,
+                    36_500,
+                    "days",
+                    "How long it is remembered what was removed when.");
 
     private static final SequencedMap<String, List<Variable<?>>> SECTIONS = sections();
 
@@ -181,7 +220,15 @@ public final class Variables {
                         PG_PASSWORD,
                         POOL_SIZE,
                         STATEMENT_TIMEOUT_MS));
-        sections.put("Storage", List.of(RETENTION_INTERVAL_MS));
+        sections.put(
+                "Storage",
+                List.of(
+                        RETENTION_INTERVAL_MS,
+                        RETENTION_BATCH_SIZE,
+                        PARTITION_CLEANUP_ENABLED,
+                        PARTITION_CLEANUP_INTERVAL_MS,
+                        PARTITION_CLEANUP_DAYS,
+                        METRICS_RETENTION_DAYS));
         sections.put("Process", List.of(DEDUP_CACHE_MB, ENCRYPTION_KEY, LOG_LEVEL));
         return Collections.unmodifiableSequencedMap(sections);
     }

@@ -19,7 +19,8 @@ final class StorageScene implements AutoCloseable {
     static final Instant NOW = Instant.parse("2026-01-01T00:00:00Z");
 
     /** What a step of expiry says. */
-    record Expired(int lanes, long retention, long completed, long evicted, @Nullable Integer last) {
+    record Expired(
+            int lanes, long retention, long completed, long evicted, @Nullable Integer last) {
         long messages() {
             return retention + completed + evicted;
         }
@@ -65,8 +66,12 @@ final class StorageScene implements AutoCloseable {
     }
 
     void store(long lane, int perSegment, double... ages) throws SQLException {
-        long first = 1 + (long) log.value(
-                "select last_offset from queen_store.partitions where id = ?", lane);
+        long first =
+                1
+                        + (long)
+                                log.value(
+                                        "select last_offset from queen_store.partitions where id = ?",
+                                        lane);
         log.fill(lane, ages.length, perSegment);
         for (int i = 0; i < ages.length; i++) {
             log.run(
@@ -116,8 +121,7 @@ final class StorageScene implements AutoCloseable {
 
     boolean hasExpired() throws SQLException {
         return (boolean)
-                log.value(
-                        "select queen_store.has_expired(?::text::timestamptz)", NOW.toString());
+                log.value("select queen_store.has_expired(?::text::timestamptz)", NOW.toString());
     }
 
     long logStart(long lane) throws SQLException {
