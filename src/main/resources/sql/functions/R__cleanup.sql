@@ -365,7 +365,9 @@ set enable_seqscan = off
 as $$
 begin
     return exists (
-            select from queen_store.leases l where l.expires_at < clock_timestamp())
+            select
+            from queen_store.leases l
+            where l.expires_at < clock_timestamp() - interval '10 minutes')
         or exists (
             select
             from (
@@ -377,37 +379,6 @@ end
 $$;
 comment on function queen_store.has_leftovers(timestamptz) is
     'Whether a lease of several lanes, a trace of a bundle or a row of history is over. Locks: none.';
-
--- queen_store.sweep_leases: removes rows of leases that are over, oldest first. The truth is the
--- cursor; nobody asks for such a row any more.
--- Called by  StorageProcedures
--- Locks      leases, skip locked
--- Returns    rows removed; fewer than p_limit = that was all
--- Cost       1 statement; reads the rows of live leases on its way
-create or replace function queen_store.sweep_leases(p_limit integer)
-returns integer
-language plpgsql volatile parallel unsafe
-set search_path = pg_catalog, pg_temp
-set enable_seqscan = off
-as $$
-declare
-    v_removed integer;
-begin
-    delete from queen_store.leases l
-    where l.ctid = any (array(
-        select l.ctid
-        from queen_store.leases l
-        where l.expires_at < clock_timestamp()
-        order by l.lease_id
-        limit p_limit
-        for update skip locked));
-    get diagnostics v_removed = row_count;
-    perform set_config('synchronous_commit', 'off', true);
-    return v_removed;
-end
-$$;
-comment on function queen_store.sweep_leases(integer) is
-    'Removes rows of leases that are over. Locks: leases, skip locked.';
 
 -- queen_store.sweep_bundles: removes traces of bundles that nobody asks for any more, oldest first.
 -- Called by  StorageProcedures

@@ -316,14 +316,14 @@ comment on function queen_store.append_waiting(
 -- Called by  append and transact, under the lane locks
 -- Locks      none
 -- Returns    one row per lane-batch that is stored above its p_settle_above (null = do not look);
---            a negative lane number counts as the positive one
+--            a negative lane number counts as the positive one; written_by = the transaction
 -- Raises     nothing
 -- Cost       1 statement; per lane-batch the segments of its lane above p_settle_above
 create or replace function queen_store.find_flushes(
     p_partition_ids bigint[], p_flush_ids bigint[], p_settle_above bigint[])
 returns table (
     ordinal integer, base_offset bigint, created_at timestamptz, queue_id integer,
-    last_offset bigint)
+    last_offset bigint, written_by xid)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -334,11 +334,11 @@ as $$
 #variable_conflict use_column
 begin
     return query
-    select i.ordinal::integer, s.base_offset, s.created_at, p.queue_id, p.last_offset
+    select i.ordinal::integer, s.base_offset, s.created_at, p.queue_id, p.last_offset, s.xmin
     from unnest(p_partition_ids, p_flush_ids, p_settle_above) with ordinality
         as i (partition_id, flush_id, settle_above, ordinal)
     cross join lateral (
-        select s.base_offset, s.created_at
+        select s.base_offset, s.created_at, s.xmin
         from queen_store.segments s
         where s.partition_id = abs(i.partition_id)
           and s.base_offset > i.settle_above

@@ -2,7 +2,10 @@ package io.queenmq;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.config.BadSetting;
 import io.queenmq.config.Settings;
 import io.queenmq.db.DatabaseConfig;
 import io.queenmq.maintain.MaintainConfig;
@@ -34,6 +37,19 @@ class BrokerConfigTest {
         assertEquals(
                 Optional.of(Path.of("data")),
                 from("QUEEN_EMBEDDED", "true", "PG_HOST", "db").embedded());
+    }
+
+    @Test
+    void doesNotStartOpenWhereTokensAreToBeChecked() {
+        BadSetting refusal = assertThrows(BadSetting.class, () -> from("JWT_ENABLED", "true"));
+        assertTrue(refusal.toString().contains("JWT_ENABLED is true, but"));
+        from("JWT_ENABLED", "false");
+    }
+
+    @Test
+    void anOlderNameOfNewIsNew() {
+        assertTrue(from("DEFAULT_SUBSCRIPTION_MODE", "new_only").http().groupsStartAtNow());
+        assertFalse(from("DEFAULT_SUBSCRIPTION_MODE", "all").http().groupsStartAtNow());
     }
 
     @Test

@@ -41,6 +41,13 @@ public final class Variables {
                     "false",
                     "Whether the header `x-queen-tenant` names the tenant of a request. Only behind a"
                             + " proxy that sets it.");
+    public static final Variable<Boolean> JWT_ENABLED =
+            Variable.flag(
+                    "JWT_ENABLED",
+                    Optional.of(false),
+                    "false",
+                    "Must be false: this version checks no tokens, and does not start where it is"
+                            + " told to.");
     public static final Variable<Long> POP_TIMEOUT_MS =
             Variable.number(
                             "DEFAULT_TIMEOUT",
@@ -54,8 +61,9 @@ public final class Variables {
             Variable.choice(
                     "DEFAULT_SUBSCRIPTION_MODE",
                     "new",
-                    List.of("new", "all"),
-                    "Where a consumer group begins whose first pop names no `subscriptionMode`.");
+                    List.of("new", "all", "new-only", "new_only", "newonly"),
+                    "Where a consumer group begins whose first pop names no `subscriptionMode`;"
+                            + " the last three are older names of `new`.");
     public static final Variable<String> CONFIGURE_MODE =
             Variable.choice(
                     "QUEEN_CONFIGURE_MODE",
@@ -207,7 +215,8 @@ public final class Variables {
                         POP_TIMEOUT_MS,
                         SUBSCRIPTION_MODE,
                         CONFIGURE_MODE,
-                        TENANCY_HEADER));
+                        TENANCY_HEADER,
+                        JWT_ENABLED));
         sections.put(
                 "Database",
                 List.of(

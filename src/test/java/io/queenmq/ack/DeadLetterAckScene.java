@@ -75,8 +75,8 @@ abstract class DeadLetterAckScene extends AckScene {
             throws SQLException {
         return ids(
                 log.rows(
-                        "select id from queen_store.list_dead_letters(?, ?, ?, ?, null, null, ?,"
-                                + " null, null, ?, ?)",
+                        "select unnest(ids) from queen_store.find_dead_letters(?, ?, ?, ?, null,"
+                                + " null, ?, null, null, ?, ?, 1000)",
                         LogFixture.TENANT,
                         queueName(),
                         groupName,

@@ -389,7 +389,7 @@ class CleanupProceduresTest {
         for (int i = 0; i < 3; i++) {
             log.run(
                     "insert into queen_store.leases values (gen_random_uuid(), '{}', '{}',"
-                            + " clock_timestamp() - interval '1 second')");
+                            + " clock_timestamp() - interval '11 minutes')");
             log.run(
                     "insert into queen_store.bundles values (gen_random_uuid(),"
                             + " clock_timestamp() - interval '11 minutes')");

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.maintain.StorageScene.Expired;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.LogFixture;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -37,6 +38,7 @@ class ExpireProceduresTest {
     }
 
     @Test
+    @Contract("option-12")
     void whatIsOlderThanTheAgeGoesAndWhatIsExactlyAsOldStays() throws SQLException {
         long lane = scene.lane(scene.queue(BY_AGE), 10, 100, 60.001, 60, 59);
         assertTrue(scene.hasExpired());
@@ -72,6 +74,7 @@ class ExpireProceduresTest {
     }
 
     @Test
+    @Contract({"option-12", "option-13", "option-14"})
     void withoutTheSwitchNoRetentionAppliesButTheLongestWaitDoes() throws SQLException {
         int off = scene.queue("retention_seconds = 60", "completed_retention_seconds = 60");
         long kept = scene.lane(off, 1, 100);
@@ -129,6 +132,7 @@ class ExpireProceduresTest {
     }
 
     @Test
+    @Contract("option-13")
     void theSlowestGroupHoldsAndOneWithoutACursorStandsWhereItWouldBegin() throws SQLException {
         int queue = scene.queue(READ);
         long lane = scene.lane(queue, 10, 100, 90, 80);

@@ -2,6 +2,7 @@ package io.queenmq.maintain;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.LogFixture.Job;
 import java.sql.Connection;
@@ -49,6 +50,7 @@ class ExpireReadersProceduresTest {
     }
 
     @Test
+    @Contract("option-14")
     void aMessageThatWentUnderALeaseIsAcknowledgedAsAnyOther() throws SQLException {
         int queue = scene.queue("max_wait_seconds = 60");
         long lane = scene.lane(queue, 4, 100);
@@ -76,6 +78,7 @@ class ExpireReadersProceduresTest {
     }
 
     @Test
+    @Contract("option-15")
     void whatHasGoneIsSeenByNobodyButStillRefusesItsRepetition() throws SQLException {
         int queue = scene.queue("max_wait_seconds = 60", "dedup_window_seconds = 2147483647");
         long lane = scene.lane(queue, 2, 100, 10);

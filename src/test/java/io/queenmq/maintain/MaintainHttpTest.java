@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.testkit.Await;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.TestBroker;
 import io.queenmq.testkit.TestDatabase;
@@ -74,6 +75,7 @@ class MaintainHttpTest {
     }
 
     @Test
+    @Contract({"option-12", "option-15"})
     void whatIsTooOldIsPoppedNoMoreAndWhatIsNotIs() throws SQLException {
         http.push("orders", "a", "1", "2");
         http.push("orders", "b", "3");
@@ -98,6 +100,7 @@ class MaintainHttpTest {
     }
 
     @Test
+    @Contract("option-13")
     void whatNobodyHasReadStaysUntilItIsRead() throws SQLException {
         http.push("orders", "a", "1");
         age();
