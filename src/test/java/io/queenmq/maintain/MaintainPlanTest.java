@@ -164,7 +164,7 @@ class MaintainPlanTest {
                                         connection,
                                         "explain (analyze, buffers) select * from " + call));
                 long most = most(plan);
-                String who = connection == early ? "planned early" : "planned late";
+                String who = connection.equals(early) ? "planned early" : "planned late";
                 assertTrue(most > 0, plan);
                 assertTrue(most <= buffersMax, who + ": " + most + " buffers, at most " + buffersMax);
             } finally {
