@@ -189,7 +189,7 @@ public final class Broker implements AutoCloseable {
                     .addTo(routes);
             new AdminPlane(
                             new GroupPositions(database, groups, ready),
-                            new DeadLetters(database, coldReads, ready, clock),
+                            new DeadLetters(database, coldReads, ready, cipher, clock),
                             cipher)
                     .addTo(routes);
             web = config.web();

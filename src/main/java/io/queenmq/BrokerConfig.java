@@ -105,6 +105,11 @@ public record BrokerConfig(
      * @throws BadSetting naming the variable
      */
     public static BrokerConfig from(Settings settings) {
+        if (settings.get(Variables.JWT_ENABLED)) {
+            throw new BadSetting(
+                    "JWT_ENABLED is true, but this version checks no tokens and would be open to"
+                            + " everybody: unset it, and let a proxy in front check them");
+        }
         return new BrokerConfig(
                 embedded(settings)
                         ? Optional.of(Path.of(settings.get(Variables.DATA_DIR)))
@@ -160,13 +165,18 @@ public record BrokerConfig(
     private static HttpConfig http(Settings settings) {
         return HttpConfig.of(
                 Duration.ofMillis(settings.get(Variables.POP_TIMEOUT_MS)),
-                settings.get(Variables.SUBSCRIPTION_MODE).equals("new"));
+                !settings.get(Variables.SUBSCRIPTION_MODE).equals("all"));
     }
 
     private static MaintainConfig maintain(Settings settings) {
         MaintainConfig defaults = MaintainConfig.DEFAULT;
         return new MaintainConfig(
                 Duration.ofMillis(settings.get(Variables.RETENTION_INTERVAL_MS)),
+                Math.toIntExact(settings.get(Variables.RETENTION_BATCH_SIZE)),
+                settings.get(Variables.PARTITION_CLEANUP_ENABLED),
+                Duration.ofMillis(settings.get(Variables.PARTITION_CLEANUP_INTERVAL_MS)),
+                Duration.ofDays(settings.get(Variables.PARTITION_CLEANUP_DAYS)),
+                Duration.ofDays(settings.get(Variables.METRICS_RETENTION_DAYS)),
                 defaults.lease(),
                 defaults.slice(),
                 defaults.epochs()

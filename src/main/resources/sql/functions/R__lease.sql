@@ -1,4 +1,5 @@
--- Leases: prolonging them. The truth is the cursor row; the row in leases only names the lanes.
+-- Leases: prolonging and sweeping them. The truth is the cursor row; the row in leases only names
+-- the lanes.
 
 -- queen_store.extend_lease: prolongs every live lease of one pop; never shortens or revives one.
 -- Called by  AckProcedures
@@ -84,3 +85,39 @@ end
 $$;
 comment on function queen_store.extend_lease(uuid, uuid, integer) is
     'Prolongs every live lease of one pop; never shortens or revives one. Locks: cursors ascending (partition_id, group_id), then leases: one row; waits.';
+
+-- queen_store.sweep_leases: removes rows of leases that ran out ten minutes ago or more. Until then
+-- nothing is lost by leaving them, nor after: an expired lease is never prolonged.
+-- Called by  StorageProcedures
+-- Locks      leases ascending lease_id, skip locked
+-- Returns    rows removed; fewer than p_limit = there are no more of them that are not locked
+-- Cost       1 statement, which walks the primary key from the oldest row on and stops at p_limit;
+--            it passes over the rows of leases that live, so no index is kept for it
+create or replace function queen_store.sweep_leases(p_limit integer)
+returns integer
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+    v_expired_before timestamptz := clock_timestamp() - interval '10 minutes';
+    v_removed integer;
+begin
+    delete from queen_store.leases l
+    where l.lease_id = any (array(
+        select e.lease_id
+        from queen_store.leases e
+        where e.expires_at < v_expired_before
+        order by e.lease_id
+        limit p_limit
+        for update skip locked));
+    get diagnostics v_removed = row_count;
+    return v_removed;
+end
+$$;
+comment on function queen_store.sweep_leases(integer) is
+    'Removes rows of leases that ran out long ago. Locks: leases ascending lease_id, skip locked.';

@@ -748,12 +748,14 @@ $$;
 comment on function queen_store.read_segments(bigint[], bigint[]) is
     'Segments by lane and first offset. Locks: none: segments never change.';
 
--- queen_store.release_lease: gives a claim back as if it had never been: the client was gone.
+-- queen_store.release_lease: gives a claim back as if it had never been: the client was gone, or
+-- the answer was lost.
 -- Called by  PopProcedures
 -- Locks      cursors, skip locked; one that is locked keeps its lease until it expires
 -- Returns    lanes released; a lease that is no longer held releases nothing
 -- Cost       1 statement, one index probe per lane
 create or replace function queen_store.release_lease(
+    -- The lease, or the id that was minted for it: who lost the answer knows no lane's number.
     p_lease_id uuid, p_partition_ids bigint[], p_group_ids integer[])
 returns integer
 language plpgsql volatile parallel unsafe
@@ -778,7 +780,7 @@ begin
         select c.generation, c.committed, c.attempt_offset, c.attempt_count
         from queen_store.cursors c
         where c.partition_id = i.partition_id and c.group_id = i.group_id
-          and c.lease_id = p_lease_id
+          and c.lease_id = queen_store.lease_uuid(p_lease_id, queen_store.lease_number(c.lease_id))
         for no key update skip locked) c
     on conflict (partition_id, group_id) do update
     set batch_end = null, lease_id = null, lease_expires_at = null,

@@ -19,6 +19,8 @@
 -- Raises     QN400 bad_request (arrays that contradict each other, a segment over 1,000 messages)
 -- Cost       5 statements for any number of lanes; 1 more per call that settles, 2 or 3 that probe
 create or replace function queen_store.append(
+    -- Negative = a lane that had this number at a server that is gone: by now it may be another's,
+    -- so nothing is stored there (unknown_partition), but what settles may be found there.
     p_partition_ids bigint[],
     p_flush_ids bigint[],
     -- No key of the lane-batch occurs at these offsets, inclusive; from > to vouches for nothing.
@@ -181,24 +183,12 @@ begin
 
     -- Nothing else may be decided about a batch that is stored already.
     if cardinality(array_remove(p_settle_above, null)) > 0 then
-        for ordinal, base_offset, created_at in
-            select i.ordinal, s.base_offset, s.created_at
-            from unnest(p_partition_ids, p_flush_ids, p_settle_above)
-                with ordinality as i(partition_id, flush_id, settle_above, ordinal)
-            cross join lateral (
-                select s.base_offset, s.created_at
-                from queen_store.segments s
-                where s.partition_id = i.partition_id
-                    and s.base_offset > i.settle_above
-                    and s.flush_id = i.flush_id
-                order by s.base_offset
-                limit 1
-            ) s
-            where v_bases[i.ordinal] is not null
+        for ordinal, base_offset, created_at, queue_id, last_offset in
+            select f.ordinal, f.base_offset, f.created_at, f.queue_id, f.last_offset
+            from queen_store.find_flushes(p_partition_ids, p_flush_ids, p_settle_above) f
+            where v_bases[f.ordinal] is not null or p_partition_ids[f.ordinal] < 0
         loop
             verdict := 'queued';
-            queue_id := v_queue_ids[ordinal];
-            last_offset := v_bases[ordinal] - 1;
             v_verdicts[ordinal] := 'settled';
             v_since[ordinal] := null;
             return next;
@@ -321,6 +311,51 @@ comment on function queen_store.append_waiting(
     bigint[], bigint[], bigint[], bigint[], bigint[], integer[], integer[], bytea[], bytea[],
     integer) is
     'append that waits for held lanes, but no longer than p_lock_timeout_ms per lane. Locks: partitions: one row, waits up to p_lock_timeout_ms; epochs as append.';
+
+-- queen_store.find_flushes: which lane-batches are stored, for a broker that lost the answer.
+-- Called by  append and transact, under the lane locks
+-- Locks      none
+-- Returns    one row per lane-batch that is stored above its p_settle_above (null = do not look);
+--            a negative lane number counts as the positive one; written_by = the transaction
+-- Raises     nothing
+-- Cost       1 statement; per lane-batch the segments of its lane above p_settle_above
+create or replace function queen_store.find_flushes(
+    p_partition_ids bigint[], p_flush_ids bigint[], p_settle_above bigint[])
+returns table (
+    ordinal integer, base_offset bigint, created_at timestamptz, queue_id integer,
+    last_offset bigint, written_by xid)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select i.ordinal::integer, s.base_offset, s.created_at, p.queue_id, p.last_offset, s.xmin
+    from unnest(p_partition_ids, p_flush_ids, p_settle_above) with ordinality
+        as i (partition_id, flush_id, settle_above, ordinal)
+    cross join lateral (
+        select s.base_offset, s.created_at, s.xmin
+        from queen_store.segments s
+        where s.partition_id = abs(i.partition_id)
+          and s.base_offset > i.settle_above
+          and s.flush_id = i.flush_id
+        order by s.base_offset
+        limit 1) s
+    cross join lateral (
+        select p.queue_id, p.last_offset
+        from queen_store.partitions p
+        where p.id = abs(i.partition_id)
+        limit 1) p
+    order by i.ordinal;
+end
+$$;
+
+comment on function queen_store.find_flushes(bigint[], bigint[], bigint[]) is
+    'Which lane-batches are stored already, found by their flush ids. Locks: none.';
 
 -- queen_store.find_duplicates: which keys of lane-batches are in their lanes already.
 -- Reads the segments within the dedup window that nobody vouched for: those below and those above

@@ -9,9 +9,11 @@
 -- Called by  transact, queen.transact
 -- Locks      cursors ascending (partition_id, group_id); waits; groups at a group's first ack ever,
 --            skip locked
--- Returns    one row per item as ack_messages, and beyond_batch for an id that lies behind the
---            leased batch; done, noop and stale are carried out, anything else is not, and busy
---            (the cursor was placed while the call waited for others) may be when it comes again
+-- Returns    one row per item as ack_messages, but beyond_batch for an id that lies behind the
+--            leased batch, and invalid_lease for one that the lease acknowledged last gave back,
+--            where its other ids are noop; done, noop and stale are carried out, anything else is
+--            not, and busy (the cursor was placed while the call waited for others) may be when it
+--            comes again
 -- Cost       1 statement and those of ack_messages; for repetitions 2 more, which read the keys of
 --            the batch acknowledged last, and a third one for ids that are not in it: those of
 --            200,000 messages
@@ -114,15 +116,22 @@ begin
             from queen_store.cursors c
             where c.partition_id = u.partition_id and c.group_id = u.group_id
             limit 1) c on c.prev_lease = u.lease_id;
+        -- Two searches in one: of each unit the even number is for noop, the odd one for
+        -- unresolvable, so that no id is found where only the other kind is sought.
         v_offsets := queen_store.find_offsets(
-            r.units, r.partition_ids, r.epochs, r.from_offsets, r.to_offsets, r.since, p_units,
+            r.searches, r.partition_ids, r.epochs, r.from_offsets, r.to_offsets, r.since,
+            array(
+                select 2 * i.unit + (i.verdict = 'unresolvable')::integer
+                from unnest(p_units, v_verdicts) with ordinality as i (unit, verdict, item)
+                order by i.item),
             p_keys)
         from (
-            select array_agg(d.unit) as units, array_agg(d.partition_id) as partition_ids,
+            select array_agg(d.search) as searches, array_agg(d.partition_id) as partition_ids,
                    array_agg(0) as epochs, array_agg(d.from_offset) as from_offsets,
                    array_agg(d.to_offset) as to_offsets, array_agg(null::timestamptz) as since
             from (
-                select distinct i.unit, i.partition_id, b.from_offset, b.to_offset
+                select distinct 2 * i.unit + (i.verdict = 'unresolvable')::integer as search,
+                       i.partition_id, b.from_offset, b.to_offset
                 from unnest(p_units, v_verdicts, v_partition_ids, v_committed, v_last_offsets)
                     as i (unit, verdict, partition_id, committed, last_offset)
                 cross join lateral (
@@ -139,7 +148,7 @@ begin
             where i.verdict = 'noop' and i."offset" is null
               and v_prev_ends[i.unit] < i.last_offset) then
             v_offsets := array(
-                select coalesce(i."offset", i.elsewhere)
+                select coalesce(i."offset", case when i.verdict = 'noop' then i.elsewhere end)
                 from (
                     select queen_store.find_offsets(
                                array_agg(d.unit), array_agg(d.partition_id), array_agg(0),
@@ -153,8 +162,8 @@ begin
                             as i (unit, verdict, partition_id, last_offset, "offset")
                         where i.verdict = 'noop' and i."offset" is null
                           and v_prev_ends[i.unit] < i.last_offset) d) w
-                cross join lateral unnest(v_offsets, w.offsets) with ordinality
-                    as i ("offset", elsewhere, item)
+                cross join lateral unnest(v_verdicts, v_offsets, w.offsets) with ordinality
+                    as i (verdict, "offset", elsewhere, item)
                 order by i.item);
         end if;
     end if;
@@ -190,8 +199,9 @@ comment on function queen_store.ack_bundle(
 create or replace function queen_store.settled_acks(
     p_partition_ids bigint[], p_group_names text[], p_units integer[], p_keys bytea[],
     p_statuses smallint[],
-    -- Not after the bundle's first effect.
-    p_since timestamptz)
+    -- The transaction that was the bundle. By its number the rows it wrote are told from others,
+    -- whatever their times say: the clock may have stepped back, and created_at waits for it then.
+    p_written_by xid)
 returns table (
     item integer, lease_released boolean, dead_lettered boolean, partition_id bigint,
     group_id integer, queue_id integer, committed bigint, last_offset bigint)
@@ -212,7 +222,7 @@ begin
                select
                from queen_store.dead_letters l
                where l.partition_id = u.partition_id and l.key = i.key
-                 and l.group_name = u.group_name and l.failed_at >= p_since),
+                 and l.group_name = u.group_name and l.xmin = p_written_by),
            u.partition_id, g.id, p.queue_id, c.committed, p.last_offset
     from unnest(p_units, p_keys, p_statuses) with ordinality as i (unit, key, status, item)
     cross join lateral (
@@ -237,7 +247,7 @@ end
 $$;
 
 comment on function queen_store.settled_acks(
-    bigint[], text[], integer[], bytea[], smallint[], timestamptz) is
+    bigint[], text[], integer[], bytea[], smallint[], xid) is
     'What the acknowledgements of a committed bundle did, for a broker that lost the answer. Locks: none.';
 
 -- queen_store.transact: a bundle of pushes and acknowledgements, one commit or no effect. What
@@ -261,6 +271,7 @@ create or replace function queen_store.transact(
     -- The answer to this very bundle was lost, and the process that ran it is gone.
     p_settle boolean,
     p_tenant_id uuid,
+    -- Negative as append takes it.
     p_partition_ids bigint[], p_flush_ids bigint[], p_vouched_from bigint[],
     p_vouched_to bigint[],
     -- Where the lane-batches may be stored already: above this; empty unless p_settle.
@@ -285,7 +296,7 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
-    v_settled_at timestamptz;
+    v_written_by xid;
     v_duplicate boolean := false;
     v_again boolean := false;
     v_rejected boolean := false;
@@ -294,7 +305,7 @@ begin
     -- cost a multixact. Rows that were returned stay when the effects are undone.
     begin
         if cardinality(p_partition_ids) = 0 then
-            v_settled_at := queen_store.note_bundle(p_bundle_id);
+            v_written_by := queen_store.note_bundle(p_bundle_id);
         elsif p_settle then
             perform 1
             from queen_store.partitions p
@@ -303,37 +314,22 @@ begin
             for no key update;
             part := 'push';
             verdict := 'queued';
-            for ordinal, base_offset, created_at, queue_id, last_offset in
-                select i.ordinal, s.base_offset, s.created_at, p.queue_id, p.last_offset
-                from unnest(p_partition_ids, p_flush_ids, p_settle_above) with ordinality
-                    as i (partition_id, flush_id, settle_above, ordinal)
-                cross join lateral (
-                    select s.base_offset, s.created_at
-                    from queen_store.segments s
-                    where s.partition_id = i.partition_id
-                      and s.base_offset > i.settle_above
-                      and s.flush_id = i.flush_id
-                    order by s.base_offset
-                    limit 1) s
-                cross join lateral (
-                    select p.queue_id, p.last_offset
-                    from queen_store.partitions p
-                    where p.id = i.partition_id
-                    limit 1) p
-                order by i.ordinal
+            for ordinal, base_offset, created_at, queue_id, last_offset, v_written_by in
+                select f.ordinal, f.base_offset, f.created_at, f.queue_id, f.last_offset,
+                       f.written_by
+                from queen_store.find_flushes(p_partition_ids, p_flush_ids, p_settle_above) f
             loop
-                v_settled_at := least(v_settled_at, created_at);
                 return next;
             end loop;
         end if;
-        if v_settled_at is not null then
+        if v_written_by is not null then
             return query
             select 'ack', a.item, 'done', null::bigint, null::timestamptz, a.queue_id,
                    a.partition_id, a.group_id, a.lease_released, a.dead_lettered, a.committed,
                    a.last_offset
             from queen_store.settled_acks(
                 p_ack_partition_ids, p_ack_group_names, p_ack_units, p_ack_keys, p_ack_statuses,
-                v_settled_at) a;
+                v_written_by) a;
             return;
         end if;
 
@@ -402,11 +398,11 @@ comment on function queen_store.transact(
 -- old traces are removed, so that an idle database runs no job for them.
 -- Called by  transact
 -- Locks      bundles: the new row; expired rows, skip locked
--- Returns    null, or when the bundle committed before
+-- Returns    null, or the transaction that it was if the bundle committed before
 -- Cost       1 statement; in one call of 64, by the id, 1 more, which removes up to 512 rows by the
 --            primary key: ids ascend with time, so the first rows are the oldest
 create or replace function queen_store.note_bundle(p_bundle_id uuid)
-returns timestamptz
+returns xid
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -419,7 +415,7 @@ begin
     on conflict (bundle_id) do nothing;
     if not found then
         return (
-            select b.committed_at from queen_store.bundles b where b.bundle_id = p_bundle_id);
+            select b.xmin from queen_store.bundles b where b.bundle_id = p_bundle_id);
     end if;
     -- Whoever has an older snapshot open keeps the index entries of removed rows alive, and every
     -- sweep reads past them: so one in 64 sweeps, and takes what the others left.
@@ -443,4 +439,4 @@ end
 $$;
 
 comment on function queen_store.note_bundle(uuid) is
-    'Leaves a trace of a bundle without pushes and removes old ones; tells when it committed before. Locks: bundles: the new row; expired rows, skip locked.';
+    'Leaves a trace of a bundle without pushes and removes old ones; tells whether it committed before. Locks: bundles: the new row; expired rows, skip locked.';

@@ -6,6 +6,7 @@ import io.queenmq.db.Database;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
 import io.queenmq.model.Ids;
+import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
 import io.queenmq.ready.Delivery;
 import io.queenmq.ready.ReadyLanes;
@@ -137,17 +138,19 @@ public final class Ack implements AutoCloseable {
         return new TransactionAcks(this, tenant, acks, requiredLeases);
     }
 
-    /** A transaction ended the lease of this unit. */
-    void released(AckUnit unit, AckProcedures.MessageOutcome outcome) {
+    /**
+     * A transaction ended the lease of this unit.
+     *
+     * @param leases all that it names: the one that ended is among them, if it names any
+     */
+    void released(AckUnit unit, AckProcedures.MessageOutcome outcome, List<UUID> leases) {
         ready.freed(
                 outcome.queueId(),
                 outcome.groupId(),
                 unit.lane,
                 outcome.committed(),
                 outcome.lastOffset());
-        if (unit.leaseId != null) {
-            deliveries.forget(unit.leaseId, unit.lane);
-        }
+        deliveries.forget(leases, unit.lane, unit.group);
     }
 
     void countCommitted(int acks, int filed) {
@@ -189,7 +192,8 @@ public final class Ack implements AutoCloseable {
                 results[i] = AckFlush.refused(NOT_OWNED);
             } else if (leased && leaseId.isEmpty()) {
                 results[i] = AckFlush.refused(INVALID_LEASE);
-            } else if (item.transactionId() == null) {
+            } else if (item.transactionId() == null
+                    || !Names.isTransactionId(item.transactionId())) {
                 results[i] = AckFlush.refused(UNRESOLVABLE);
             } else {
                 long lane = Ids.partitionNumber(partitionId.get());

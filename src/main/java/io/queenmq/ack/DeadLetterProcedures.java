@@ -6,6 +6,7 @@ import io.queenmq.ready.LaneWrites;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Types;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
@@ -30,6 +31,21 @@ final class DeadLetterProcedures {
      * @param lane number of the lane it came from
      */
     record Oldest(DeadLetterFilter.Place place, long lane) {}
+
+    /** What a replay answers. */
+    sealed interface Answer {
+        /** That was it. */
+        record Done(Replay replay) implements Answer {}
+
+        /** The queue it is to go to wants this payload encrypted. */
+        record Seal(byte[] payload) implements Answer {}
+
+        /** The queue it is to go to wants what is in this envelope. */
+        record Open(byte[] payload) implements Answer {}
+    }
+
+    /** What a replay stores in the place of the payload of the dead letter. */
+    record Payload(byte[] bytes, boolean encrypted) {}
 
     private final Database database;
 
@@ -170,13 +186,15 @@ final class DeadLetterProcedures {
 
     /**
      * @param queue null = its own; so for {@code partition}
+     * @param payload null = as it is
      * @param written is told the lane that a copy went to
      */
-    Replay replay(
+    Answer replay(
             UUID tenant,
             long id,
             @Nullable String queue,
             @Nullable String partition,
+            @Nullable Payload payload,
             Consumer<LaneWrites.Lane> written) {
         return database.call(
                 "replay_dead_letter",
@@ -186,25 +204,39 @@ final class DeadLetterProcedures {
                                     .prepareStatement(
                                             "select verdict, queue, partition, consumer_group,"
                                                     + " transaction_id, queue_id, partition_id,"
-                                                    + " \"offset\", message_id, created_at"
+                                                    + " \"offset\", message_id, created_at,"
+                                                    + " payload"
                                                     + " from queen_store.replay_dead_letter"
-                                                    + "(?, ?, ?, ?)")) {
+                                                    + "(?, ?, ?, ?, ?, ?)")) {
                         statement.setObject(1, tenant);
                         statement.setLong(2, id);
                         statement.setString(3, queue);
                         statement.setString(4, partition);
+                        statement.setBytes(5, payload == null ? null : payload.bytes());
+                        statement.setObject(
+                                6, payload == null ? null : payload.encrypted(), Types.BOOLEAN);
                         try (ResultSet row = statement.executeQuery()) {
                             row.next();
-                            return replay(tenant, id, row, written);
+                            return answer(tenant, id, row, written);
                         }
                     }
                 });
     }
 
-    private static Replay replay(
+    private static Answer answer(
             UUID tenant, long id, ResultSet row, Consumer<LaneWrites.Lane> written)
             throws SQLException {
         String verdict = row.getString(1);
+        return switch (verdict) {
+            case "seal" -> new Answer.Seal(row.getBytes(11));
+            case "open" -> new Answer.Open(row.getBytes(11));
+            default -> new Answer.Done(replay(verdict, tenant, id, row, written));
+        };
+    }
+
+    private static Replay replay(
+            String verdict, UUID tenant, long id, ResultSet row, Consumer<LaneWrites.Lane> written)
+            throws SQLException {
         return switch (verdict) {
             case "moved" -> {
                 written.accept(

@@ -7,13 +7,17 @@ import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /** Lists dead letters, on the connections of administrators. */
 final class DeadLetterReads {
-    /** Rows that counting looks at: the list of a broken consumer may be as long as its queue. */
-    static final int COUNT_MAX = 100_000;
+    /**
+     * Rows that a page, or counting, looks at: the list of a broken consumer may be as long as its
+     * queue, and a filter may let none of it through.
+     */
+    static final int LOOKED_AT_MAX = 100_000;
 
     /** The client sends every parameter as the nearest type it knows, so each is told its own. */
     private static final String FILTER =
@@ -24,17 +28,31 @@ final class DeadLetterReads {
      */
     private record Count(long total, boolean capped) {}
 
-    private final ColdQuery<DeadLetter> page;
+    /**
+     * A row of a page; all of them say the same about what comes next.
+     *
+     * @param letter null = the page is empty
+     */
+    private record Row(
+            DeadLetterFilter.@Nullable Place next,
+            int nextOffset,
+            boolean complete,
+            @Nullable DeadLetter letter) {}
+
+    private final ColdQuery<Row> page;
     private final ColdQuery<Count> count;
 
     DeadLetterReads(ColdReads reads) {
         this.page =
                 reads.query(
-                        "list_dead_letters",
-                        "select * from queen_store.list_dead_letters"
+                        "find_dead_letters",
+                        "select f.next_at, f.next_id, f.next_offset, f.complete, d.*"
+                                + " from queen_store.find_dead_letters"
                                 + FILTER
-                                + ", ?::timestamptz, ?::bigint, ?, ?)",
-                        DeadLetterReads::letter);
+                                + ", ?::timestamptz, ?::bigint, ?, ?, ?) f left join lateral"
+                                + " queen_store.read_dead_letters(f.ids) d on true"
+                                + " order by d.failed_at desc, d.id desc",
+                        DeadLetterReads::row);
         this.count =
                 reads.query(
                         "count_dead_letters",
@@ -58,9 +76,9 @@ final class DeadLetterReads {
                                 from,
                                 to,
                                 filter.search(),
-                                COUNT_MAX)
+                                LOOKED_AT_MAX)
                         .getFirst();
-        List<DeadLetter> letters =
+        List<Row> rows =
                 page.ask(
                         filter.tenant(),
                         filter.queue(),
@@ -72,20 +90,36 @@ final class DeadLetterReads {
                         before == null ? null : time(before.failedAt()),
                         before == null ? null : before.id(),
                         filter.limit(),
-                        filter.offset());
+                        filter.offset(),
+                        LOOKED_AT_MAX);
+        List<DeadLetter> letters = rows.stream().map(Row::letter).filter(Objects::nonNull).toList();
+        Row first = rows.getFirst();
         return new DeadLetterPage(
-                letters, Math.max(counted.total(), letters.size()), counted.capped());
+                letters,
+                first.next(),
+                first.nextOffset(),
+                first.complete(),
+                Math.max(counted.total(), letters.size()),
+                counted.capped());
     }
 
     private static @Nullable OffsetDateTime time(@Nullable Instant instant) {
         return instant == null ? null : instant.atOffset(ZoneOffset.UTC);
     }
 
-    private static DeadLetter letter(DbRow row) {
+    private static Row row(DbRow row) {
+        Instant nextAt = ColdQuery.instant(row, "next_at");
         Instant failedAt = ColdQuery.instant(row, "failed_at");
-        if (failedAt == null) {
-            throw new IllegalStateException("failed_at is never null");
-        }
+        return new Row(
+                nextAt == null
+                        ? null
+                        : new DeadLetterFilter.Place(nextAt, row.column("next_id").getLong()),
+                nextAt == null ? 0 : row.column("next_offset").getInt(),
+                row.column("complete").getBoolean(),
+                failedAt == null ? null : letter(row, failedAt));
+    }
+
+    private static DeadLetter letter(DbRow row, Instant failedAt) {
         return new DeadLetter(
                 row.column("id").getLong(),
                 row.column("queue").getString(),

@@ -1,10 +1,14 @@
 package io.queenmq.ack;
 
+import io.queenmq.ack.DeadLetterProcedures.Answer;
+import io.queenmq.ack.DeadLetterProcedures.Payload;
+import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.db.ColdReads;
 import io.queenmq.db.Database;
 import io.queenmq.db.LostAnswer;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
+import io.queenmq.model.Slice;
 import io.queenmq.ready.ReadyLanes;
 import io.queenmq.runtime.Clock;
 import java.time.Duration;
@@ -25,6 +29,9 @@ public final class DeadLetters {
     /** After so long a bulk replay begins no further move. */
     private static final Duration REPLAYS_BUDGET = Duration.ofSeconds(20);
 
+    /** A queue may begin or end to encrypt while a payload is made ready for it. */
+    private static final int REPLAY_ATTEMPTS_MAX = 4;
+
     private static final int DELETE_STEP = 5_000;
 
     /** The database's clock may be ahead of ours. */
@@ -34,7 +41,8 @@ public final class DeadLetters {
      * What became of many.
      *
      * @param kept dead letters that cannot be moved to their own lane: they have expired, it is
-     *     gone, wants its payloads encrypted, or is held by somebody else for too long
+     *     gone, wants payloads encrypted and there is no key, or is held by somebody else for too
+     *     long
      * @param next behind which to go on; null = there is nothing left
      * @param stopped why it stopped early, other than for the time; the one it was at is not
      *     counted
@@ -51,16 +59,24 @@ public final class DeadLetters {
     private final DeadLetterProcedures procedures;
     private final DeadLetterReads reads;
     private final ReadyLanes ready;
+    private final PayloadCipher cipher;
     private final Clock clock;
 
     /**
      * @param ready is told of lanes that got a message back
+     * @param cipher makes payloads what the queues they go to want
      */
-    public DeadLetters(Database database, ColdReads reads, ReadyLanes ready, Clock clock) {
+    public DeadLetters(
+            Database database,
+            ColdReads reads,
+            ReadyLanes ready,
+            PayloadCipher cipher,
+            Clock clock) {
         this.database = database;
         this.procedures = new DeadLetterProcedures(database);
         this.reads = new DeadLetterReads(reads);
         this.ready = ready;
+        this.cipher = cipher;
         this.clock = clock;
     }
 
@@ -103,12 +119,40 @@ public final class DeadLetters {
      * Moves a dead letter to the end of a lane.
      *
      * @param queue null = its own; so for {@code partition}
-     * @throws QueenException {@code OUTCOME_UNKNOWN}: whether it moved must be looked up
+     * @throws QueenException {@code OUTCOME_UNKNOWN}: whether it moved must be looked up; {@code
+     *     QUEUE_ENCRYPTED}: the queue wants the payload encrypted, and there is no key
      */
     public Replay replay(UUID tenant, long id, @Nullable String queue, @Nullable String partition) {
+        Payload payload = null;
+        for (int attempt = 1; attempt <= REPLAY_ATTEMPTS_MAX; attempt++) {
+            switch (attempt(tenant, id, queue, partition, payload)) {
+                case Answer.Done(Replay replay) -> {
+                    return replay;
+                }
+                case Answer.Seal(byte[] plain) ->
+                        payload = new Payload(cipher.seal(Slice.of(plain)).copy(), true);
+                case Answer.Open(byte[] envelope) -> payload = opened(Slice.of(envelope));
+            }
+        }
+        throw new QueenException(
+                Failure.BUSY, "the queue it was to go to keeps changing whether it encrypts");
+    }
+
+    /** In the clear; an envelope that the key does not open stays one. */
+    private Payload opened(Slice envelope) {
+        Slice payload = cipher.open(envelope);
+        return new Payload(payload.copy(), payload.equals(envelope));
+    }
+
+    private Answer attempt(
+            UUID tenant,
+            long id,
+            @Nullable String queue,
+            @Nullable String partition,
+            @Nullable Payload payload) {
         try {
             return procedures.replay(
-                    tenant, id, queue, partition, lane -> ready.written(List.of(lane)));
+                    tenant, id, queue, partition, payload, lane -> ready.written(List.of(lane)));
         } catch (QueenException e) {
             // It may have moved all the same, and polls may be waiting for it.
             if (LostAnswer.decide(database, e)) {

@@ -4,6 +4,7 @@ import io.queenmq.ready.Delivery;
 import io.queenmq.runtime.Clock;
 import io.queenmq.segment.MessageKey;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -73,6 +74,24 @@ public final class Deliveries implements Delivery.Listener {
         deliveriesLock.lock();
         try {
             drop(new Lease(leaseId, lane));
+        } finally {
+            deliveriesLock.unlock();
+        }
+    }
+
+    /**
+     * Forgets what any of these leases, which may be of other lanes too, delivered to the group.
+     */
+    void forget(Collection<UUID> leaseIds, long lane, String group) {
+        deliveriesLock.lock();
+        try {
+            for (UUID leaseId : leaseIds) {
+                Lease lease = new Lease(leaseId, lane);
+                Delivery delivery = deliveries.get(lease);
+                if (delivery != null && delivery.group().equals(group)) {
+                    drop(lease);
+                }
+            }
         } finally {
             deliveriesLock.unlock();
         }

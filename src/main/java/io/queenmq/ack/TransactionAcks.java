@@ -199,7 +199,7 @@ public final class TransactionAcks {
                 }
             }
             if (released != null) {
-                ack.released(unit, released);
+                ack.released(unit, released, List.of(suppliedLeases));
             }
         }
         ack.countCommitted(items.size(), deadLettered());

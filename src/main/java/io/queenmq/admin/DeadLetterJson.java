@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Dead letters on the wire. Pure. */
 final class DeadLetterJson {
-    private static final Pattern PLACE = Pattern.compile("(\\d{1,17})-(\\d{1,18})");
+    private static final Pattern PLACE = Pattern.compile("(\\d{1,17})-(\\d{1,18})(?:-(\\d{1,7}))?");
 
     private DeadLetterJson() {}
 
@@ -39,21 +39,32 @@ final class DeadLetterJson {
             DeadLetterFilter.@Nullable Place after,
             int limit) {}
 
-    /** Where a page is to go on, as an earlier answer said. */
-    static DeadLetterFilter.@Nullable Place place(@Nullable String text) {
+    /**
+     * Where a page is to go on.
+     *
+     * @param place behind which; null = at the beginning
+     * @param offset how many rows of that it passes over
+     */
+    record After(DeadLetterFilter.@Nullable Place place, int offset) {}
+
+    /** As an earlier answer said; null = at the beginning. */
+    static After after(@Nullable String text) {
         if (text == null) {
-            return null;
+            return new After(null, 0);
         }
         Matcher matcher = PLACE.matcher(text);
         if (!matcher.matches()) {
             throw bad("after must be the next of an earlier answer, got " + text);
         }
-        return new DeadLetterFilter.Place(
-                Instant.EPOCH.plus(Long.parseLong(matcher.group(1)), ChronoUnit.MICROS),
-                Long.parseLong(matcher.group(2)));
+        String offset = matcher.group(3);
+        return new After(
+                new DeadLetterFilter.Place(
+                        Instant.EPOCH.plus(Long.parseLong(matcher.group(1)), ChronoUnit.MICROS),
+                        Long.parseLong(matcher.group(2))),
+                offset == null ? 0 : Integer.parseInt(offset));
     }
 
-    static JsonBuffer page(DeadLetterFilter filter, DeadLetterPage page, PayloadCipher cipher) {
+    static JsonBuffer page(int limit, int offset, DeadLetterPage page, PayloadCipher cipher) {
         JsonBuffer json = new JsonBuffer(1_024).raw("{\"messages\":[");
         for (DeadLetter letter : page.letters()) {
             if (json.endsWith('}')) {
@@ -61,25 +72,28 @@ final class DeadLetterJson {
             }
             letter(json, letter, cipher);
         }
-        json.raw("],\"pagination\":{\"limit\":").number(filter.limit());
-        json.raw(",\"offset\":").number(filter.offset());
+        json.raw("],\"pagination\":{\"limit\":").number(limit);
+        json.raw(",\"offset\":").number(offset);
         json.raw("},\"total\":").number(page.total());
         if (page.capped()) {
             json.raw(",\"totalCapped\":true");
         }
         json.raw(",\"next\":");
-        if (page.letters().size() < filter.limit()) {
-            json.raw("null");
-        } else {
-            DeadLetter last = page.letters().getLast();
-            place(json, new DeadLetterFilter.Place(last.failedAt(), last.id()));
-        }
-        return json.raw('}');
+        next(json, page.next(), page.nextOffset());
+        return json.raw(",\"complete\":").bool(page.complete()).raw('}');
     }
 
-    private static void place(JsonBuffer json, DeadLetterFilter.Place place) {
+    private static void next(JsonBuffer json, DeadLetterFilter.@Nullable Place place, int offset) {
+        if (place == null) {
+            json.raw("null");
+            return;
+        }
         json.raw('"').number(ChronoUnit.MICROS.between(Instant.EPOCH, place.failedAt()));
-        json.raw('-').number(place.id()).raw('"');
+        json.raw('-').number(place.id());
+        if (offset > 0) {
+            json.raw('-').number(offset);
+        }
+        json.raw('"');
     }
 
     private static void letter(JsonBuffer json, DeadLetter letter, PayloadCipher cipher) {
@@ -196,7 +210,7 @@ final class DeadLetterJson {
         return new Bulk(
                 Names.name("queue", queue),
                 group == null || group.isEmpty() ? null : Names.name("consumerGroup", group),
-                place(after == null || after.isEmpty() ? null : after),
+                after(after == null || after.isEmpty() ? null : after).place(),
                 limit);
     }
 
@@ -223,12 +237,7 @@ final class DeadLetterJson {
         json.raw(",\"duplicate\":").number(replayed.duplicate());
         json.raw(",\"gone\":").number(replayed.gone());
         json.raw(",\"kept\":").number(replayed.kept()).raw(",\"next\":");
-        DeadLetterFilter.Place next = replayed.next();
-        if (next == null) {
-            json.raw("null");
-        } else {
-            place(json, next);
-        }
+        next(json, replayed.next(), 0);
         String stopped = replayed.stopped();
         if (stopped != null) {
             json.raw(",\"stopped\":").string(stopped);

@@ -44,6 +44,8 @@ final class DeadLetterRoutes {
 
     private void list(Exchange exchange) {
         Query query = exchange.query();
+        DeadLetterJson.After after = DeadLetterJson.after(AdminQuery.filter(query, "after"));
+        int offset = AdminQuery.number(query, "offset", 0, 0, OFFSET_MAX);
         DeadLetterFilter filter =
                 new DeadLetterFilter(
                         exchange.caller().tenant(),
@@ -53,10 +55,10 @@ final class DeadLetterRoutes {
                         AdminQuery.time(query, "from"),
                         AdminQuery.time(query, "to"),
                         AdminQuery.filter(query, "search"),
-                        DeadLetterJson.place(AdminQuery.filter(query, "after")),
+                        after.place(),
                         AdminQuery.number(query, "limit", LIMIT, 1, LIMIT_MAX),
-                        AdminQuery.number(query, "offset", 0, 0, OFFSET_MAX));
-        exchange.ok(DeadLetterJson.page(filter, letters.list(filter), cipher));
+                        offset + after.offset());
+        exchange.ok(DeadLetterJson.page(filter.limit(), offset, letters.list(filter), cipher));
     }
 
     private void deleteAll(Exchange exchange) {

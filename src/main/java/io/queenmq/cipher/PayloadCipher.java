@@ -50,7 +50,16 @@ public final class PayloadCipher {
         if ((frame.content() & Frame.ENCRYPTED) != 0) {
             return frame;
         }
-        return frame.sealed(encrypt(frame.payload()).toJson());
+        return frame.sealed(seal(frame.payload()));
+    }
+
+    /**
+     * The payload in an envelope.
+     *
+     * @throws QueenException {@code QUEUE_ENCRYPTED} without a key
+     */
+    public Slice seal(Slice payload) {
+        return encrypt(payload).toJson();
     }
 
     private Envelope encrypt(Slice payload) {

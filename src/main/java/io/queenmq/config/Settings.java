@@ -10,6 +10,9 @@ public final class Settings {
     /** Read by the launcher script, not by the broker. */
     private static final List<String> LAUNCHER = List.of("QUEEN_JAVA_OPTS");
 
+    /** Of names that belong to Queen, in whatever version. */
+    private static final List<String> PREFIXES = List.of("QUEEN_", "JWT_", "FILE_BUFFER_");
+
     private final Map<String, String> environment;
 
     private Settings(Map<String, String> environment) {
@@ -65,7 +68,7 @@ public final class Settings {
     public List<String> unknown() {
         TreeSet<String> unknown = new TreeSet<>();
         for (String name : environment.keySet()) {
-            if (name.startsWith("QUEEN_")) {
+            if (PREFIXES.stream().anyMatch(name::startsWith)) {
                 unknown.add(name);
             }
         }

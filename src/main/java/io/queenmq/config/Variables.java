@@ -32,15 +32,22 @@ public final class Variables {
                     5,
                     86_400,
                     "s",
-                    "How long an idle connection stays open: longer than that of a balancer in"
-                            + " front, or it reuses one that is just being closed.");
+                    "How long an idle connection stays open: longer than that of a balancer in front,"
+                            + " or it reuses one that is just being closed.");
     public static final Variable<Boolean> TENANCY_HEADER =
             Variable.flag(
                     "QUEEN_TENANCY_HEADER",
                     Optional.of(false),
                     "false",
-                    "Whether the header `x-queen-tenant` names the tenant of a request. Only behind"
-                            + " a proxy that sets it.");
+                    "Whether the header `x-queen-tenant` names the tenant of a request. Only behind a"
+                            + " proxy that sets it.");
+    public static final Variable<Boolean> JWT_ENABLED =
+            Variable.flag(
+                    "JWT_ENABLED",
+                    Optional.of(false),
+                    "false",
+                    "Must be false: this version checks no tokens, and does not start where it is"
+                            + " told to.");
     public static final Variable<Long> POP_TIMEOUT_MS =
             Variable.number(
                             "DEFAULT_TIMEOUT",
@@ -54,8 +61,9 @@ public final class Variables {
             Variable.choice(
                     "DEFAULT_SUBSCRIPTION_MODE",
                     "new",
-                    List.of("new", "all"),
-                    "Where a consumer group begins whose first pop names no `subscriptionMode`.");
+                    List.of("new", "all", "new-only", "new_only", "newonly"),
+                    "Where a consumer group begins whose first pop names no `subscriptionMode`;"
+                            + " the last three are older names of `new`.");
     public static final Variable<String> CONFIGURE_MODE =
             Variable.choice(
                     "QUEEN_CONFIGURE_MODE",
@@ -71,14 +79,14 @@ public final class Variables {
                     0,
                     65_536,
                     "MiB",
-                    "Memory for recently pushed transactionIds; a push that finds its lane there"
-                            + " asks the database for no duplicates.");
+                    "Memory for recently pushed transactionIds; a push that finds its lane there asks"
+                            + " the database for no duplicates.");
     public static final Variable<String> ENCRYPTION_KEY =
             Variable.key(
                     "QUEEN_ENCRYPTION_KEY",
                     32,
-                    "Key of AES-256-GCM for queues with `encryptionEnabled`, the same on every"
-                            + " broker. Without it such queues are refused. Lost key, lost payloads.");
+                    "Key of AES-256-GCM for queues with `encryptionEnabled`, the same on every broker."
+                            + " Without it such queues are refused. Lost key, lost payloads.");
     public static final Variable<String> LOG_LEVEL =
             Variable.choice(
                     "LOG_LEVEL",
@@ -103,8 +111,8 @@ public final class Variables {
                     "PG_HOST",
                     Optional.of("localhost"),
                     "localhost",
-                    "Server, PostgreSQL 15 to 18; of several, separated by commas, the one that"
-                            + " takes writes is used.");
+                    "Server, PostgreSQL 15 to 18; of several, separated by commas, the one that takes"
+                            + " writes is used.");
     public static final Variable<Long> PG_PORT =
             Variable.number("PG_PORT", 5_432, 1, 65_535, "", "Its port.");
     public static final Variable<String> PG_DATABASE =
@@ -146,6 +154,45 @@ public final class Variables {
                     3_600_000,
                     "ms",
                     "From one look for messages whose time is over to the next.");
+    public static final Variable<Long> RETENTION_BATCH_SIZE =
+            Variable.number(
+                    "RETENTION_BATCH_SIZE",
+                    200,
+                    1,
+                    10_000,
+                    "partitions",
+                    "How many partitions one step locks, for some milliseconds, while messages"
+                            + " leave them.");
+    public static final Variable<Boolean> PARTITION_CLEANUP_ENABLED =
+            Variable.flag(
+                    "QUEEN_PARTITION_CLEANUP_ENABLED",
+                    Optional.of(true),
+                    "true",
+                    "Whether partitions that are empty and unused are removed.");
+    public static final Variable<Long> PARTITION_CLEANUP_INTERVAL_MS =
+            Variable.number(
+                    "PARTITION_CLEANUP_INTERVAL",
+                    3_600_000,
+                    1_000,
+                    86_400_000,
+                    "ms",
+                    "From one look for such partitions to the next.");
+    public static final Variable<Long> PARTITION_CLEANUP_DAYS =
+            Variable.number(
+                    "PARTITION_CLEANUP_DAYS",
+                    30,
+                    1,
+                    36_500,
+                    "days",
+                    "How long an empty partition has not been written when it is removed.");
+    public static final Variable<Long> METRICS_RETENTION_DAYS =
+            Variable.number(
+                    "METRICS_RETENTION_DAYS",
+                    90,
+                    1,
+                    36_500,
+                    "days",
+                    "How long it is remembered what was removed when.");
     public static final Variable<Long> EPOCH_ROWS =
             Variable.number(
                     "QUEEN_EPOCH_ROWS",
@@ -153,8 +200,8 @@ public final class Variables {
                     10_000,
                     1_000_000_000,
                     "segments",
-                    "Size at which the log goes on in another table. Smaller ones take appends"
-                            + " faster and come free sooner, but there are at most 16.");
+                    "Size at which the log goes on in another table. Smaller ones take appends faster"
+                            + " and come free sooner, but there are at most 16.");
     public static final Variable<Long> EPOCH_MB =
             Variable.number(
                     "QUEEN_EPOCH_MB",
@@ -193,7 +240,8 @@ public final class Variables {
                         POP_TIMEOUT_MS,
                         SUBSCRIPTION_MODE,
                         CONFIGURE_MODE,
-                        TENANCY_HEADER));
+                        TENANCY_HEADER,
+                        JWT_ENABLED));
         sections.put(
                 "Database",
                 List.of(
@@ -206,7 +254,18 @@ public final class Variables {
                         PG_PASSWORD,
                         POOL_SIZE,
                         STATEMENT_TIMEOUT_MS));
-        sections.put("Storage", List.of(RETENTION_INTERVAL_MS, EPOCH_ROWS, EPOCH_MB, EPOCH_HOURS));
+        sections.put(
+                "Storage",
+                List.of(
+                        RETENTION_INTERVAL_MS,
+                        RETENTION_BATCH_SIZE,
+                        PARTITION_CLEANUP_ENABLED,
+                        PARTITION_CLEANUP_INTERVAL_MS,
+                        PARTITION_CLEANUP_DAYS,
+                        METRICS_RETENTION_DAYS,
+                        EPOCH_ROWS,
+                        EPOCH_MB,
+                        EPOCH_HOURS));
         sections.put("Process", List.of(DEDUP_CACHE_MB, ENCRYPTION_KEY, LOG_LEVEL));
         return Collections.unmodifiableSequencedMap(sections);
     }

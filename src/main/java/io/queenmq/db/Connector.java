@@ -2,6 +2,7 @@ package io.queenmq.db;
 
 import io.queenmq.runtime.Clock;
 import java.io.PrintWriter;
+import java.lang.System.Logger.Level;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
@@ -24,6 +25,8 @@ import org.postgresql.PGConnection;
  * given to another. Safe for any thread.
  */
 final class Connector implements DataSource {
+    private static final System.Logger LOG = System.getLogger(Connector.class.getName());
+
     private static final Driver DRIVER = new Driver();
 
     private final DatabaseConfig config;
@@ -95,11 +98,23 @@ final class Connector implements DataSource {
             if (connection == null) {
                 throw new SQLException("not a PostgreSQL address: " + config);
             }
-            outage.set(null);
+            if (outage.getAndSet(null) != null) {
+                LOG.log(Level.INFO, "the database is reached again address={0}", config);
+            }
             return connection;
         } catch (SQLException e) {
-            outage.updateAndGet(
-                    before -> new Outage(before == null ? clock.nanos() : before.sinceNanos(), e));
+            Outage before =
+                    outage.getAndUpdate(
+                            known ->
+                                    new Outage(
+                                            known == null ? clock.nanos() : known.sinceNanos(), e));
+            if (before == null) {
+                LOG.log(
+                        Level.WARNING,
+                        "the database cannot be reached address={0} error={1}",
+                        config,
+                        e.getMessage());
+            }
             throw e;
         }
     }

@@ -73,9 +73,8 @@ public final class Health implements AutoCloseable {
             }
             LOG.log(Level.WARNING, "database takes no writes");
         } catch (SQLException e) {
-            if (healthy || !asked) {
-                LOG.log(Level.WARNING, "database is away error={0}", e.getMessage());
-            }
+            // The connector says once that it cannot open a connection.
+            LOG.log(Level.DEBUG, "the question whether the database takes writes failed", e);
         }
         disconnect();
         return false;

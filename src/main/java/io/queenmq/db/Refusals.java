@@ -94,10 +94,13 @@ final class Refusals {
         return new QueenException(Failure.INTERNAL, "internal error in " + statement, error);
     }
 
-    /** No connection could be opened; nothing was sent. */
+    /**
+     * No connection could be opened; nothing was sent. Where the server is and why it does not
+     * answer is for the log, not for clients.
+     */
     static QueenException away(SQLException error) {
         return new QueenException(
-                Failure.DATABASE_AWAY, "cannot connect to the database: " + text(error), error);
+                Failure.DATABASE_AWAY, "the database cannot be reached at the moment", error);
     }
 
     /** The server is there and every connection stayed in use; nothing was sent. */

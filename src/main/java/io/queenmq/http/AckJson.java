@@ -138,9 +138,6 @@ final class AckJson {
         }
 
         AckItem value() {
-            if (transactionId != null) {
-                Names.transactionId(path + "transactionId", transactionId);
-            }
             return new AckItem(transactionId, partitionId, leaseId, status, storable(error));
         }
     }

@@ -98,6 +98,7 @@ final class PopJson {
     static JsonBuffer empty(PopResult result, @Nullable String queue, String group) {
         JsonBuffer json = new JsonBuffer(HEAD_BYTES);
         json.raw("{\"success\":true,\"queue\":").string(queue == null ? "" : queue);
+        json.raw(",\"partition\":\"\",\"partitionId\":\"\",\"leaseId\":\"\"");
         json.raw(",\"consumerGroup\":").string(group);
         json.raw(",\"messages\":[],\"partitionsClaimed\":0");
         return conflation(json, result.conflation()).raw('}');

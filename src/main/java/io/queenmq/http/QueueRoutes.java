@@ -15,7 +15,12 @@ final class QueueRoutes {
 
     void addTo(Router.Builder routes) {
         routes.route("POST", "/api/v1/configure", this::configure)
-                .route("DELETE", "/api/v1/resources/queues/:queue", this::delete);
+                .route(
+                        "DELETE",
+                        "/api/v1/resources/queues/:queue",
+                        exchange -> delete(exchange, exchange.segment("queue")))
+                // The queue with the empty name: it can be configured, so it can go.
+                .route("DELETE", "/api/v1/resources/queues/", exchange -> delete(exchange, ""));
     }
 
     private void configure(Exchange exchange) {
@@ -29,8 +34,8 @@ final class QueueRoutes {
         exchange.ok(QueueJson.write(request.queue(), configured));
     }
 
-    private void delete(Exchange exchange) {
-        String queue = Names.checked("queue", exchange.segment("queue"), Names.NAME_BYTES_MAX);
+    private void delete(Exchange exchange, String name) {
+        String queue = Names.checked("queue", name, Names.NAME_BYTES_MAX);
         boolean existed = queues.delete(exchange.caller().tenant(), queue);
         exchange.ok(QueueJson.deleted(queue, existed));
     }

@@ -22,7 +22,7 @@ final class Subscription {
                 switch (mode) {
                     case null -> nowByDefault;
                     case "" -> nowByDefault;
-                    case "new", "new-only" -> true;
+                    case "new", "new-only", "new_only", "newonly" -> true;
                     default -> false;
                 };
         return now ? new StartAt.Now() : new StartAt.Oldest();

@@ -5,6 +5,7 @@ import io.queenmq.metrics.Metrics;
 import io.queenmq.runtime.Clock;
 import io.queenmq.runtime.Loop;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
@@ -16,12 +17,19 @@ public final class Maintain implements AutoCloseable {
 
     /** Starts them. */
     public Maintain(MaintainConfig config, Database database, Metrics metrics, Clock clock) {
-        List<Job> jobs =
-                List.of(
-                        new Epochs(
-                                config.epochs(),
-                                new EpochProcedures(database, config.epochs()),
-                                metrics));
+        StorageProcedures storage = new StorageProcedures(database);
+        List<Job> jobs = new ArrayList<>();
+        jobs.add(new Expiry(storage, config, metrics));
+        jobs.add(new Cleanup(storage, metrics));
+        jobs.add(new Sweep(storage, config));
+        if (config.partitionCleanup()) {
+            jobs.add(new IdleLanes(storage, config, metrics));
+        }
+        jobs.add(
+                new Epochs(
+                        config.epochs(),
+                        new EpochProcedures(database, config.epochs()),
+                        metrics));
         JobRunner runner = new JobRunner(jobs, new JobProcedures(database), config, metrics, clock);
         Duration tick =
                 jobs.stream()

@@ -30,15 +30,28 @@ public final class Names {
         return checked(field, value, TRANSACTION_ID_BYTES_MAX);
     }
 
+    /** Whether a message can have that transactionId. */
+    public static boolean isTransactionId(String value) {
+        return flaw(value, TRANSACTION_ID_BYTES_MAX) == null;
+    }
+
     /** Returns a text of at most so many bytes, the empty one included. */
     public static String checked(String field, String value, int bytesMax) {
+        String flaw = flaw(value, bytesMax);
+        if (flaw != null) {
+            throw new QueenException(Failure.BAD_REQUEST, field + flaw);
+        }
+        return value;
+    }
+
+    /** What PostgreSQL, or a reader, could not take; null = nothing. */
+    private static @Nullable String flaw(String value, int bytesMax) {
         int bytes = 0;
         for (int i = 0; i < value.length(); i++) {
             char c = value.charAt(i);
             if (c < 0x80) {
                 if (c == 0) {
-                    throw new QueenException(
-                            Failure.BAD_REQUEST, field + " must not contain a NUL character");
+                    return " must not contain a NUL character";
                 }
                 bytes++;
             } else if (c < 0x800) {
@@ -51,17 +64,10 @@ public final class Names {
                 bytes += 4;
                 i++;
             } else {
-                throw new QueenException(
-                        Failure.BAD_REQUEST,
-                        field + " must not contain a lone surrogate, got \\u" + hex(c));
+                return " must not contain a lone surrogate, got \\u" + hex(c);
             }
         }
-        if (bytes > bytesMax) {
-            throw new QueenException(
-                    Failure.BAD_REQUEST,
-                    field + " must be at most " + bytesMax + " bytes, got " + bytes);
-        }
-        return value;
+        return bytes > bytesMax ? " must be at most " + bytesMax + " bytes, got " + bytes : null;
     }
 
     private static String hex(char c) {

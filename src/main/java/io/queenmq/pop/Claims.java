@@ -1,6 +1,9 @@
 package io.queenmq.pop;
 
 import io.micrometer.core.instrument.Counter;
+import io.queenmq.db.ConnectionLost;
+import io.queenmq.db.Database;
+import io.queenmq.db.LostAnswer;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.QueenException;
 import io.queenmq.model.UuidMint;
@@ -15,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -29,6 +33,9 @@ final class Claims {
     /** Longer than the time limit of a statement: a claim is given up by the database, not here. */
     private static final Duration PATIENCE = Duration.ofSeconds(40);
 
+    /** Of a database that stays away longer the leases run out by themselves. */
+    private static final Duration TAKE_BACK_PATIENCE = Duration.ofSeconds(5);
+
     /** Segments read by one statement: at most that many MiB, but for messages over one. */
     private static final int SEGMENTS_PER_READ = 8;
 
@@ -36,11 +43,13 @@ final class Claims {
     private record Taken(Candidates.Lane lane, Claim.Outcome outcome) {}
 
     private final PopConfig config;
+    private final Database database;
     private final PopProcedures procedures;
     private final ReadyLanes ready;
     private final LaneNames names;
     private final Delivery.Listener deliveries;
     private final UuidMint mint;
+    private final Clock clock;
     private final ClaimCombiner leased;
     private final ClaimCombiner auto;
     private final ClaimCombiner first;
@@ -48,10 +57,12 @@ final class Claims {
     private final Counter claims;
     private final Counter fruitless;
     private final Counter givenBack;
+    private final Counter takenBack;
     private final Counter shortened;
 
     Claims(
             PopConfig config,
+            Database database,
             PopProcedures procedures,
             ReadyLanes ready,
             LaneNames names,
@@ -60,11 +71,13 @@ final class Claims {
             Metrics metrics,
             Clock clock) {
         this.config = config;
+        this.database = database;
         this.procedures = procedures;
         this.ready = ready;
         this.names = names;
         this.deliveries = deliveries;
         this.mint = mint;
+        this.clock = clock;
         this.claims = metrics.counter("queen_pop_claims_total", "Tries of pops to claim lanes.");
         this.fruitless =
                 metrics.counter("queen_pop_fruitless_total", "Tries of pops that took nothing.");
@@ -73,6 +86,10 @@ final class Claims {
                 metrics.counter(
                         "queen_pop_given_back_total",
                         "Lanes given back at once because the client had gone.");
+        this.takenBack =
+                metrics.counter(
+                        "queen_pop_taken_back_total",
+                        "Claims whose answer was lost, and whose lanes were given back.");
         this.shortened =
                 metrics.counter(
                         "queen_pop_shortened_total",
@@ -211,7 +228,15 @@ final class Claims {
         try {
             outcomes = combiner.claim(claim, PATIENCE);
         } catch (RuntimeException e) {
-            lanes.forEach(lane -> lane.home().busy(lane.number()));
+            boolean back = false;
+            try {
+                back = takeBack(claim, e);
+            } finally {
+                lanes.forEach(lane -> lane.home().busy(lane.number()));
+            }
+            if (back) {
+                lanes.forEach(lane -> offerAgain(lane.queueId(), lane.groupId(), lane.number()));
+            }
             throw e;
         }
         // From the last: those not looked at go back to the head one by one.
@@ -227,6 +252,43 @@ final class Claims {
                 taken.addFirst(new Taken(lane, outcome));
             }
         }
+    }
+
+    /**
+     * If the connection broke under way, lanes may be leased for an answer that nobody will give:
+     * the lease is ours to name, whoever knows of it or not.
+     *
+     * @return whether it was such a failure, and no lane is leased any more
+     */
+    private boolean takeBack(Claim claim, RuntimeException failure) {
+        UUID lease = claim.mintedLease;
+        if (lease == null
+                || !(failure.getCause() instanceof QueenException told
+                        && told.getCause() instanceof ConnectionLost lost)) {
+            return false;
+        }
+        List<Candidates.Lane> lanes = claim.candidates.lanes();
+        AtomicBoolean back = new AtomicBoolean();
+        long last = clock.nanos() + TAKE_BACK_PATIENCE.toNanos();
+        try {
+            LostAnswer.settle(
+                    database,
+                    lost.backend(),
+                    () -> back.get() || clock.nanos() - last >= 0,
+                    () -> {
+                        procedures.release(
+                                lease,
+                                lanes.stream().map(Candidates.Lane::number).toList(),
+                                lanes.stream().map(Candidates.Lane::groupId).toList());
+                        back.set(true);
+                    });
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        if (back.get()) {
+            takenBack.increment();
+        }
+        return back.get();
     }
 
     private static void checkIn(Findings home, long lane, Claim.Outcome outcome) {

@@ -30,7 +30,10 @@ final class DiscoverySource implements Source {
     private final PopScope.Labels labels;
     private final StartRule rule;
 
-    private final Map<Integer, GroupLanes> lanes = new LinkedHashMap<>();
+    /** A queue that the labels match. */
+    private record Home(GroupLanes lanes, boolean conflates) {}
+
+    private final Map<Integer, Home> homes = new LinkedHashMap<>();
     private final Set<GroupLanes> called = new LinkedHashSet<>();
     private @Nullable Instant arrival;
     private boolean entered;
@@ -60,20 +63,31 @@ final class DiscoverySource implements Source {
         if (lookUp || busy) {
             lookUp();
         }
-        int limit = request.laneLimit(conflation.applied());
-        int max = Source.width(limit, request.batch(), most, first);
         List<Candidates.Lane> taken = new ArrayList<>();
-        List<GroupLanes> order = new ArrayList<>(lanes.values());
+        List<Home> order = new ArrayList<>(homes.values());
+        boolean conflates = false;
         // Not always from the same queue, or it would starve the others.
         int start = order.isEmpty() ? 0 : ThreadLocalRandom.current().nextInt(order.size());
-        for (int i = 0; i < order.size() && taken.size() < max; i++) {
-            GroupLanes home = order.get((start + i) % order.size());
-            for (long number : home.take(called.remove(home), max - taken.size())) {
-                taken.add(new Candidates.Lane(number, home.queueId(), home.groupId(), home));
+        for (int i = 0; i < order.size(); i++) {
+            Home home = order.get((start + i) % order.size());
+            // A claim has one limit of lanes, and queues that conflate have a wider one than
+            // others:
+            // all candidates are of the kind of the first. The next look may begin with the other.
+            if (!taken.isEmpty() && home.conflates() != conflates) {
+                continue;
+            }
+            conflates = home.conflates();
+            int max = Source.width(request.laneLimit(conflates), request.batch(), most, first);
+            if (taken.size() >= max) {
+                break;
+            }
+            GroupLanes lanes = home.lanes();
+            for (long number : lanes.take(called.remove(lanes), max - taken.size())) {
+                taken.add(new Candidates.Lane(number, lanes.queueId(), lanes.groupId(), lanes));
             }
         }
         pass();
-        return new Candidates(taken, null, limit);
+        return new Candidates(taken, null, request.laneLimit(conflates));
     }
 
     @Override
@@ -92,9 +106,9 @@ final class DiscoverySource implements Source {
         if (poll.hasNews()) {
             return false;
         }
-        for (GroupLanes home : lanes.values()) {
-            if (!home.park(poll)) {
-                lookUp |= home.isDropped();
+        for (Home home : homes.values()) {
+            if (!home.lanes().park(poll)) {
+                lookUp |= home.lanes().isDropped();
                 return false;
             }
         }
@@ -105,9 +119,9 @@ final class DiscoverySource implements Source {
     @Override
     public void leave(Poll poll) {
         lookUp |= poll.takeNews();
-        for (GroupLanes home : lanes.values()) {
-            if (home.leave(poll)) {
-                called.add(home);
+        for (Home home : homes.values()) {
+            if (home.lanes().leave(poll)) {
+                called.add(home.lanes());
             }
         }
     }
@@ -138,7 +152,7 @@ final class DiscoverySource implements Source {
         boolean hindered = false;
         boolean conflating = false;
         boolean plain = false;
-        Map<Integer, GroupLanes> found = new LinkedHashMap<>();
+        Map<Integer, Home> found = new LinkedHashMap<>();
         for (PopProcedures.LabelledQueue queue :
                 procedures.queuesWithLabels(request.tenant(), labels.namespace(), labels.task())) {
             Registration registration =
@@ -151,9 +165,9 @@ final class DiscoverySource implements Source {
                             false);
             switch (registration) {
                 case Registration.Known known -> {
-                    found.put(
-                            known.queueId(),
-                            ready.lanes(known.queueId(), known.groupId(), known.generation()));
+                    GroupLanes lanes =
+                            ready.lanes(known.queueId(), known.groupId(), known.generation());
+                    found.put(known.queueId(), new Home(lanes, known.conflation()));
                     conflating |= known.conflation();
                     plain |= !known.conflation();
                 }
@@ -164,14 +178,14 @@ final class DiscoverySource implements Source {
         busy = hindered;
         lookUp = false;
         conflation = conflation(conflating, plain);
-        for (GroupLanes home : List.copyOf(called)) {
-            if (!found.containsValue(home)) {
-                called.remove(home);
-                home.pass();
+        for (GroupLanes lanes : List.copyOf(called)) {
+            if (found.values().stream().noneMatch(home -> home.lanes().equals(lanes))) {
+                called.remove(lanes);
+                lanes.pass();
             }
         }
-        lanes.clear();
-        lanes.putAll(found);
+        homes.clear();
+        homes.putAll(found);
     }
 
     /** Each queue has a policy of its own for the group: what any of them does is said. */

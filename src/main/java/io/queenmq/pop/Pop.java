@@ -51,7 +51,16 @@ public final class Pop implements AutoCloseable {
         this.ready = ready;
         this.names = names;
         this.claims =
-                new Claims(config, procedures, ready, names, deliveries, mint, metrics, clock);
+                new Claims(
+                        config,
+                        database,
+                        procedures,
+                        ready,
+                        names,
+                        deliveries,
+                        mint,
+                        metrics,
+                        clock);
         this.clock = clock;
     }
 

@@ -117,7 +117,11 @@ final class PopProcedures {
                 });
     }
 
-    /** Gives lanes back, charging no attempt. */
+    /**
+     * Gives those of the lanes back that are leased, charging no attempt.
+     *
+     * @param leaseId the lease, or what was minted for it
+     */
     void release(UUID leaseId, List<Long> lanes, List<Integer> groupIds) {
         database.call(
                 "release_lease",

@@ -8,6 +8,7 @@ import java.util.List;
  * What append takes, column by column: per lane-batch where it goes and what is known of its keys,
  * per segment its bytes.
  *
+ * @param lanes their numbers; negative = the number is of a server that is gone
  * @param vouchedFrom with {@code vouchedTo} the offsets at which none of the keys occurs
  * @param settleAbove empty at the first attempt
  * @param segmentLanes place of the lane-batch in the other columns, from 1
@@ -49,9 +50,9 @@ public record AppendArguments(
         for (int i = 0; i < lanes; i++) {
             Attempt attempt = attempts.get(i);
             attempt.vouch(memory);
-            // The number may mean another lane by now: none has number 0, so append says that it is
-            // unknown. What settles keeps it, for after most fail-overs the commit is still there.
-            arguments.lanes[i] = attempt.isOutdated() && !settle ? 0 : attempt.number();
+            // The number may mean another lane by now: nothing is stored there. But what settles is
+            // looked for there, for after most fail-overs the commit is still to be found.
+            arguments.lanes[i] = attempt.isOutdated() ? -attempt.number() : attempt.number();
             arguments.flushIds[i] = attempt.flushId();
             arguments.vouchedFrom[i] = attempt.vouched().from();
             arguments.vouchedTo[i] = attempt.vouched().to();

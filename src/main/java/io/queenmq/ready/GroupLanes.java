@@ -43,7 +43,10 @@ public final class GroupLanes implements Findings {
     private final LaneTable table = new LaneTable();
     private final LinkedHashSet<Poll> parked = new LinkedHashSet<>();
 
-    /** Waiting lanes that are ready at once when a message at that offset has come. */
+    /**
+     * Waiting lanes that are ready at once when a message at that offset has come: a hundred bytes
+     * more for each, but only while a window holds it.
+     */
     private final Map<Long, Long> filling = new HashMap<>();
 
     /** Polls that wait for more than is ready, and which value of {@link #arrived} wakes them. */
@@ -98,7 +101,12 @@ public final class GroupLanes implements Findings {
             long[] lanes = new long[Math.min(max, free)];
             for (int i = 0; i < lanes.length; i++) {
                 lanes[i] = table.take();
-                filling.remove(lanes[i]);
+            }
+            // Asked first: to look for a lane costs an object, and few queues have windows.
+            if (!filling.isEmpty()) {
+                for (long lane : lanes) {
+                    filling.remove(lane);
+                }
             }
             signal();
             return lanes;

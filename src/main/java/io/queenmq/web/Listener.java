@@ -219,6 +219,12 @@ public final class Listener {
         return handlers.build();
     }
 
+    private static String unsaid(Status status) {
+        return status.code() == Status.BAD_REQUEST_400.code()
+                ? "Bad Request: the request line, a header or a percent escape is malformed"
+                : status.reasonPhrase();
+    }
+
     // The server takes some bytes that are no HTTP for a bug of its own, which it would log with a
     // stack trace each time. Where there is no request yet, nothing of ours has run.
     private DirectHandler.TransportResponse protocolError(
@@ -230,8 +236,7 @@ public final class Listener {
         boolean ours = event == DirectHandler.EventType.INTERNAL_ERROR;
         Status answered = ours && request.path().isEmpty() ? Status.BAD_REQUEST_400 : status;
         // What an unexpected exception says is for the log, and protocol errors often say nothing.
-        String error =
-                ours || message == null || message.isEmpty() ? answered.reasonPhrase() : message;
+        String error = ours || message == null || message.isEmpty() ? unsaid(answered) : message;
         if (answered.code() == Failure.BODY_TOO_LARGE.status()) {
             error = Body.tooLarge(config);
         }

@@ -72,6 +72,36 @@ class AckEngineTest {
         assertEquals(PopResult.EMPTY, engine.pop(queueMode("whole")));
     }
 
+    /** Its acks name no lease, as many clients send them; the lease stands beside them. */
+    @Test
+    void aTransactionThatNamesTheLeaseOnceLeavesNothingToRemember() {
+        engine.push("bundle", "a", "1", "2", "3");
+        engine.push("bundle", "b", "1");
+        PopRequest request = queueMode("bundle");
+        PopResult other = engine.pop(sized(request, 1, 1));
+        long remembered = engine.deliveries.bytes();
+        PopResult result = engine.pop(request);
+        assertNotEquals(remembered, engine.deliveries.bytes());
+        Message last = messages(result).getLast();
+        TransactionAcks acks =
+                engine.ack.enlist(
+                        Caller.DEFAULT_TENANT,
+                        List.of(
+                                new TransactionAcks.Item(
+                                        request.group(),
+                                        Ids.partitionId(last.lane()),
+                                        last.transactionId(),
+                                        null,
+                                        AckStatus.COMPLETED,
+                                        null)),
+                        List.of(String.valueOf(other.leaseId()), String.valueOf(result.leaseId())));
+        PopResult.Lane lane = result.lanes().getFirst();
+        int queueId = engine.lane("bundle", lane.partition()).queueId();
+        acks.outcome(0, "done", true, false, lane.groupId(), queueId, 2, 2);
+        acks.committed();
+        assertEquals(remembered, engine.deliveries.bytes(), "the other lease is still held");
+    }
+
     @Test
     @Contract({"ack-rule-5", "limit-3"})
     void singleAcksOfABatchKeepTheLeaseUntilTheLast() {

@@ -51,7 +51,8 @@ abstract class DeadLetterAckScene extends AckScene {
         @Nullable Object[] row =
                 on.rows(
                                 "select verdict, queue, partition, partition_id, \"offset\" from"
-                                        + " queen_store.replay_dead_letter(?, ?, ?, ?)",
+                                        + " queen_store.replay_dead_letter(?, ?, ?, ?, null,"
+                                        + " null)",
                                 tenant,
                                 id,
                                 queue,
@@ -74,8 +75,8 @@ abstract class DeadLetterAckScene extends AckScene {
             throws SQLException {
         return ids(
                 log.rows(
-                        "select id from queen_store.list_dead_letters(?, ?, ?, ?, null, null, ?,"
-                                + " null, null, ?, ?)",
+                        "select unnest(ids) from queen_store.find_dead_letters(?, ?, ?, ?, null,"
+                                + " null, ?, null, null, ?, ?, 1000)",
                         LogFixture.TENANT,
                         queueName(),
                         groupName,

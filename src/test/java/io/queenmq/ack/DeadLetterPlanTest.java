@@ -28,7 +28,17 @@ class DeadLetterPlanTest {
 
     private static final List<Call> CALLS =
             List.of(
-                    new Call(list("null", "null", "null", 100, 0), 1_000),
+                    new Call(list("null", "null", "null", 100, 0), 400),
+                    new Call(
+                            "queen_store.read_dead_letters(array(select generate_series(5001,"
+                                    + " 5100)))",
+                            1_500),
+                    new Call(list("'nobody'", "null", "null", 100, 0), 1_500),
+                    new Call(
+                            "queen_store.count_dead_letters("
+                                    + TENANT
+                                    + ", 'q', 'nobody', null, null, null, null, 5000)",
+                            1_500),
                     new Call(list("'g'", "null", "null", 100, 1_000), 3_000),
                     new Call(
                             list("null", "(select failed_at from middle)", "100000", 100, 0),
@@ -63,7 +73,8 @@ class DeadLetterPlanTest {
     private static Connection connection;
 
     private static String list(String group, String at, String id, int limit, int offset) {
-        return "queen_store.list_dead_letters(%s, 'q', %s, null, null, null, null, %s, %s, %d, %d)"
+        return ("queen_store.find_dead_letters(%s, 'q', %s, null, null, null, null, %s, %s, %d, %d,"
+                        + " 5000)")
                 .formatted(TENANT, group, at, id, limit, offset);
     }
 

@@ -3,7 +3,6 @@ package io.queenmq.ack;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Contract;
@@ -12,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -52,11 +52,9 @@ class DeadLetterReplayProceduresTest extends DeadLetterAckScene {
     @Test
     void theCopyKeepsWhatItsFlagsSayOfThePayload() throws SQLException {
         long id = file("m10", "e");
-        log.run("update queen_store.dead_letters set flags = flags | 96 where id = ?", id);
+        log.run("update queen_store.dead_letters set flags = flags | 64 where id = ?", id);
         replay(log, id);
-        Object flags = stored(lane, 30)[2];
-        assertNotNull(flags);
-        assertEquals(96, (Integer) flags & 96);
+        assertEquals(64, flagsAt(30) & 96);
     }
 
     @Test
@@ -104,13 +102,44 @@ class DeadLetterReplayProceduresTest extends DeadLetterAckScene {
     }
 
     @Test
-    void aPlainPayloadIsNotMovedIntoAnEncryptedQueue() throws SQLException {
+    void aPayloadIsMovedAsTheQueueWantsIt() throws SQLException {
         long id = file("m10", "e");
         log.run("update queen_store.queues set encryption_enabled = true where id = ?", queue);
-        SQLException refused = assertThrows(SQLException.class, () -> replay(log, id));
-        assertEquals("QN409", refused.getSQLState());
-        log.run("update queen_store.dead_letters set flags = flags | 32 where id = ?", id);
-        assertEquals("moved", replay(log, id).verdict());
+        assertEquals("seal", replay(log, id).verdict());
+        assertEquals("seal", replayAs(id, "{}", false), "it was opened for a plain queue");
+        assertEquals(29, lastOffset(lane));
+        assertEquals(1, letters());
+        assertEquals("moved", replayAs(id, "{\"encrypted\":\"x\"}", true));
+        assertEquals("{\"encrypted\":\"x\"}", text(stored(lane, 30)[1]));
+        assertEquals(32, flagsAt(30) & 32);
+    }
+
+    @Test
+    void anEnvelopeIsOpenedForAPlainQueueOrStaysOne() throws SQLException {
+        long first = file("m10", "e");
+        long second = file("m11", "e");
+        log.run("update queen_store.dead_letters set flags = flags | 32 where queue_id = ?", queue);
+        assertEquals("open", replay(log, first).verdict());
+        assertEquals("moved", replayAs(first, "7", false));
+        assertEquals("7", text(stored(lane, 30)[1]));
+        assertEquals(0, flagsAt(30) & 32);
+        assertEquals("moved", replayAs(second, "{}", true), "nobody had the key");
+        assertEquals(32, flagsAt(31) & 32);
+    }
+
+    private String replayAs(long id, String payload, boolean encrypted) throws SQLException {
+        return (String)
+                log.value(
+                        "select verdict from queen_store.replay_dead_letter(?, ?, null, null, ?,"
+                                + " ?)",
+                        LogFixture.TENANT,
+                        id,
+                        payload.getBytes(StandardCharsets.UTF_8),
+                        encrypted);
+    }
+
+    private int flagsAt(long offset) throws SQLException {
+        return (Integer) Objects.requireNonNull(stored(lane, offset)[2]);
     }
 
     // Races: two connections, step by step.

@@ -1,6 +1,7 @@
 package io.queenmq.ack;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -216,5 +217,67 @@ class LeaseProceduresTest {
             thread.join();
             assertEquals(List.of(), expiries);
         }
+    }
+
+    private int sweep(int limit) throws SQLException {
+        return (int) log.value("select queen_store.sweep_leases(?)", limit);
+    }
+
+    /** As if a pop of several lanes had got it, and it had run out so many minutes ago. */
+    private UUID expired(int key, int minutes) throws SQLException {
+        UUID lease = new UUID(0x7000L, 0x8000_0000_0000_0000L | key);
+        log.run(
+                "insert into queen_store.leases values (?, array[?::bigint], array[?::integer],"
+                        + " clock_timestamp() - make_interval(mins => ?))",
+                lease,
+                lane,
+                group,
+                minutes);
+        return lease;
+    }
+
+    private boolean isListed(UUID lease) throws SQLException {
+        return !log.rows("select from queen_store.leases where lease_id = ?", lease).isEmpty();
+    }
+
+    @Test
+    void rowsOfLeasesThatRanOutLongAgoAreSweptInTheOrderOfTheirIds() throws SQLException {
+        UUID third = expired(3, 11);
+        UUID first = expired(1, 11);
+        UUID second = expired(2, 60);
+        assertEquals(2, sweep(2));
+        assertFalse(isListed(first));
+        assertFalse(isListed(second));
+        assertTrue(isListed(third));
+        assertEquals(1, sweep(2));
+        assertFalse(isListed(third));
+        assertEquals(0, sweep(2));
+    }
+
+    @Test
+    void rowsOfLeasesThatLiveOrHaveJustRunOutStay() throws SQLException {
+        UUID live = lease(Job.several(2, 2), lane);
+        UUID recent = expired(4, 9);
+        UUID old = expired(5, 11);
+        assertEquals(1, sweep(9), "they do not stand in the way");
+        assertTrue(isListed(live));
+        assertTrue(isListed(recent));
+        assertFalse(isListed(old));
+    }
+
+    @Test
+    void aRowThatSomebodyHoldsIsLeftForTheNextSweep() throws SQLException {
+        UUID held = expired(6, 11);
+        UUID free = expired(7, 11);
+        try (Connection other = database.connect()) {
+            other.setAutoCommit(false);
+            new LogFixture(other)
+                    .rows("select from queen_store.leases where lease_id = ? for update", held);
+            assertEquals(1, sweep(9));
+            assertFalse(isListed(free));
+            other.rollback();
+        }
+        assertEquals(1, sweep(9));
+        assertFalse(isListed(held));
     }
 }

@@ -8,6 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -67,7 +70,8 @@ class DeadLetterHttpTest extends DeadLetterScene {
             file("t" + i);
         }
         Json json = list("");
-        assertEquals(List.of("messages", "pagination", "total", "next"), json.names());
+        assertEquals(List.of("messages", "pagination", "total", "next", "complete"), json.names());
+        assertTrue(json.bool("complete"));
         assertEquals(List.of("t5", "t4", "t3", "t2", "t1"), listed(""));
         assertEquals("100", json.text("pagination", "limit"));
         assertEquals("0", json.text("pagination", "offset"));
@@ -100,6 +104,33 @@ class DeadLetterHttpTest extends DeadLetterScene {
                         .each("messages", "id")
                         .contains(second.text("id")),
                 "without a queue: of all queues");
+    }
+
+    /** 100,000 rows may be looked at for a page; what is sought lies behind them. */
+    @Test
+    @Contract("dlq-1")
+    void aRareRowIsFoundBehindThoseThatAPageLooksAt() throws SQLException {
+        file("p", "rare", "t1", "1");
+        file("p", "rare", "t2", "2");
+        try (Connection connection = broker.database().connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute(
+                    "insert into queen_store.dead_letters (queue_id, partition_id, group_name,"
+                            + " \"offset\", message_id, transaction_id, key, flags, error)"
+                            + " select q.id, 1, 'g', 0, gen_random_uuid(), 'other', '', 0, ''"
+                            + " from queen_store.queues q, generate_series(1, 100000)"
+                            + " where q.name = '"
+                            + queue
+                            + "'");
+        }
+        Json page = list("consumerGroup=rare&offset=1");
+        assertEquals(0, page.size("messages"));
+        assertFalse(page.bool("complete"));
+        assertTrue(page.bool("totalCapped"));
+        page = list("consumerGroup=rare&after=" + page.text("next"));
+        assertEquals(List.of("t1"), page.each("messages", "transactionId"));
+        assertTrue(page.bool("complete"));
+        assertTrue(page.isNull("next"));
     }
 
     @ParameterizedTest

@@ -67,10 +67,11 @@ class SettingsTest {
     @Test
     void namesVariablesThatLookLikeOursAndAreNot() {
         assertEquals(
-                List.of("QUEEN_TYPO"),
+                List.of("FILE_BUFFER_DIR", "QUEEN_TYPO"),
                 Settings.of(
                                 Map.of(
                                         "QUEEN_TYPO", "1",
+                                        "FILE_BUFFER_DIR", "/x",
                                         "QUEEN_JAVA_OPTS", "-Xmx1g",
                                         "QUEEN_DATA_DIR", "x",
                                         "HOME", "/"))

@@ -41,7 +41,7 @@ class RoutesFuzzTest {
     /** A refusal says what of the request it does not like, unless that is the request line. */
     private static final Pattern NAMES_A_FIELD =
             Pattern.compile(
-                    "bad body.*|invalid query parameter .+|Bad Request"
+                    "bad body.*|invalid query parameter .+|Bad Request: .+"
                             + "|.*\\b(id|items|queue|partition|namespace|task|transactionId|mode"
                             + "|consumerGroup|group|conflation|leaseId|operations|offset|limit|after|timestamp|[a-z]+[A-Z]\\w+|priority|ttl)\\b.*",
                     Pattern.DOTALL);

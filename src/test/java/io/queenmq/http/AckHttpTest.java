@@ -274,6 +274,34 @@ class AckHttpTest {
         assertItem(http.ackBatch(second, "completed", 0, 1).at(0), true, true, false);
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"a\\u0000", "\\ud800", "too long"})
+    @Contract({"ack-3", "ack-error-3"})
+    void anIdThatNoMessageCanHaveDoesNotRefuseItsNeighbours(String id) {
+        String queue = ten();
+        Json popped = http.pop(queue, "batch=1").json();
+        String item =
+                "\",\"partitionId\":\""
+                        + popped.text("partitionId")
+                        + "\",\"leaseId\":\""
+                        + popped.text("leaseId")
+                        + "\"}";
+        Http.Reply reply =
+                http.post(
+                        "/api/v1/ack/batch",
+                        "{\"acknowledgments\":[{\"transactionId\":\""
+                                + (id.equals("too long") ? "x".repeat(70_000) : id)
+                                + item
+                                + ",{\"transactionId\":\""
+                                + popped.text("messages", 0, "transactionId")
+                                + item
+                                + "]}");
+        assertEquals(200, reply.status(), reply.body());
+        assertItem(reply.json().at(0), false, false, false);
+        assertEquals(UNRESOLVABLE, reply.json().text(0, "error"));
+        assertItem(reply.json().at(1), true, true, false);
+    }
+
     @Test
     @Contract("ack-rule-2")
     void withoutALeaseTheCursorMovesUnderTheHolder() {

@@ -156,8 +156,10 @@ class ConfigureHttpTest {
 
     @Test
     @Contract("configure-2")
-    void theEmptyNameIsLegal() {
+    void theEmptyNameCanBeConfiguredAndDeleted() {
         assertEquals("", configure("{\"queue\":\"\"}").text("queue"));
+        Http.Reply reply = http.delete("/api/v1/resources/queues/");
+        assertEquals("{\"deleted\":true,\"queue\":\"\",\"existed\":true}", reply.body());
     }
 
     @Test

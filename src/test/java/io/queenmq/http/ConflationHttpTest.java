@@ -9,6 +9,7 @@ import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.TestBroker;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -90,6 +91,9 @@ class ConflationHttpTest {
         assertEquals(200, reply.status());
         assertEquals(0, reply.json().size("messages"));
         assertTrue(reply.json().bool("success"));
+        for (String name : List.of("partition", "partitionId", "leaseId")) {
+            assertEquals("", reply.json().text(name), name);
+        }
         assertTrue(reply.json().bool("conflation"));
         assertFalse(reply.json().names().contains("conflationConflict"));
     }
@@ -194,6 +198,26 @@ class ConflationHttpTest {
         assertEquals(List.of("4"), json.each("messages", "data"));
         assertTrue(json.bool("conflation"));
         assertTrue(json.bool("conflationConflict"), "one of the queues delivers everything");
+    }
+
+    @Test
+    @Contract("pop-conflate-4")
+    void aLabelPopGetsManyLanesOfQueuesThatConflateAndOneOfOthers() {
+        String namespace = fresh("widths").replace('.', '-');
+        String labels = "/api/v1/pop?namespace=" + namespace + "&" + ASKED;
+        http.pop(namespace + ".plain", PLAIN);
+        http.pop(namespace + ".newest", ASKED);
+        for (String lane : List.of("a", "b", "c")) {
+            http.push(namespace + ".plain", lane, "1", "2");
+            http.push(namespace + ".newest", lane, "3", "4");
+        }
+        List<List<String>> answers = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            answers.add(http.get(labels).json().each("messages", "data"));
+        }
+        answers.sort(Comparator.comparing(List::toString));
+        List<String> oneLane = List.of("1", "2");
+        assertEquals(List.of(oneLane, oneLane, oneLane, List.of("4", "4", "4")), answers);
     }
 
     @Test

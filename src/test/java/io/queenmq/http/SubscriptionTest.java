@@ -19,7 +19,9 @@ class SubscriptionTest {
         assertEquals(NOW, Subscription.of(null, null, true));
         assertEquals(OLDEST, Subscription.of("", "", false));
         assertEquals(NOW, Subscription.of("new", null, false));
-        assertEquals(NOW, Subscription.of("new-only", null, false));
+        for (String older : new String[] {"new-only", "new_only", "newonly"}) {
+            assertEquals(NOW, Subscription.of(older, null, false), older);
+        }
         assertEquals(OLDEST, Subscription.of("all", null, true));
         assertEquals(OLDEST, Subscription.of("anything", null, true));
     }

@@ -10,9 +10,7 @@ import io.queenmq.machine.State.Group;
 import io.queenmq.machine.State.Lane;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.BitSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -22,12 +20,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Bundles {
     private static final Set<String> CARRIED_OUT = Set.of("done", "noop", "stale");
-
-    private static final Map<String, String> OTHERWISE =
-            Map.of(
-                    "noop", " or invalid_lease",
-                    "unresolvable", " or beyond_batch",
-                    "beyond_batch", " or unresolvable");
 
     private final State state;
     private final Pushes pushes;
@@ -63,8 +55,7 @@ final class Bundles {
         int deadLetters = state.deadLetters.size();
         undo.add(() -> state.deadLetters.subList(deadLetters, state.deadLetters.size()).clear());
 
-        BitSet doubtful = new BitSet();
-        List<Outcome> outcomes = ack(bundle, undo, doubtful);
+        List<Outcome> outcomes = ack(bundle, undo);
         List<String> verdicts = outcomes.stream().map(Outcome::toString).toList();
         if (outcomes.stream().allMatch(outcome -> CARRIED_OUT.contains(outcome.verdict()))) {
             lines.addAll(verdicts);
@@ -72,19 +63,11 @@ final class Bundles {
         }
         undo.reversed().forEach(Runnable::run);
         List<String> rejected = new ArrayList<>(List.of("undone ack_rejected"));
-        for (int i = 0; i < outcomes.size(); i++) {
-            rejected.add(
-                    outcomes.get(i).verdict()
-                            + (doubtful.get(i) ? OTHERWISE.get(outcomes.get(i).verdict()) : ""));
-        }
+        outcomes.forEach(outcome -> rejected.add(outcome.verdict()));
         return rejected;
     }
 
-    /**
-     * @param doubtful set for ids that stand elsewhere in the lane too: where the bundle is refused
-     *     for another reason, that may be named as well
-     */
-    private List<Outcome> ack(Op.Transact bundle, List<Runnable> undo, BitSet doubtful) {
+    private List<Outcome> ack(Op.Transact bundle, List<Runnable> undo) {
         Outcome[] outcomes = new Outcome[bundle.items().size()];
         for (int u = 0; u < bundle.units().size(); u++) {
             Unit unit = bundle.units().get(u);
@@ -112,11 +95,6 @@ final class Bundles {
             for (int i = 0; i < places.size(); i++) {
                 outcomes[places.get(i)] =
                         judge(answers.get(i), lane, cursor, lease, items.get(i).transactionId());
-                doubtful.set(
-                        places.get(i),
-                        lane != null
-                                && OTHERWISE.containsKey(outcomes[places.get(i)].verdict())
-                                && lowest(lane, items.get(i).transactionId(), 0, lane.last()) >= 0);
             }
         }
         return Arrays.asList(outcomes);

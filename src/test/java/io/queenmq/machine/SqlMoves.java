@@ -106,7 +106,8 @@ final class SqlMoves {
         @Nullable Object[] row =
                 log.rows(
                                 "select verdict, queue, partition, \"offset\" from"
-                                        + " queen_store.replay_dead_letter(?, ?, ?, ?)",
+                                        + " queen_store.replay_dead_letter(?, ?, ?, ?, null,"
+                                        + " null)",
                                 tenant,
                                 id,
                                 replay.toQueue(),

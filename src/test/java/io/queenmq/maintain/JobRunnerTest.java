@@ -210,12 +210,18 @@ class JobRunnerTest {
     void aLongRunKeepsItsLeaseAndEndsWhenItIsLost() throws SQLException {
         Hand clock = new Hand();
         List<Object> leases = new ArrayList<>();
+        MaintainConfig defaults = MaintainConfig.DEFAULT;
         MaintainConfig config =
                 new MaintainConfig(
-                        Duration.ofSeconds(5),
+                        defaults.retentionInterval(),
+                        defaults.retentionBatchSize(),
+                        defaults.partitionCleanup(),
+                        defaults.partitionCleanupInterval(),
+                        defaults.partitionCleanupAge(),
+                        defaults.historyAge(),
                         Duration.ofSeconds(60),
                         Duration.ofHours(1),
-                        EpochConfig.DEFAULT);
+                        defaults.epochs());
         JobRunner runner =
                 new JobRunner(
                         List.of(

@@ -386,6 +386,21 @@ class PopProceduresTest extends PopScene {
         assertEquals(2, again.attempt());
     }
 
+    /**
+     * Who lost the answer to a claim knows what it minted, and not which lane's number is in it.
+     */
+    @Test
+    void aClaimIsReleasedByWhatWasMintedForItsLease() throws SQLException {
+        log.fill(lane, 1, 3);
+        for (Job job : List.of(Job.of(2), Job.several(2, 3))) {
+            assertEquals("leased", log.claimLeased(job, group, lane).getFirst().verdict());
+            assertEquals(0, release(UUID.randomUUID()));
+            assertEquals(0, release(null));
+            assertEquals(1, release(job.lease()));
+            assertEquals(0, release(job.lease()));
+        }
+    }
+
     @Test
     @Contract("pop-claim-1")
     void aLockedCursorIsBusyAndNeverWaitedFor() throws SQLException {

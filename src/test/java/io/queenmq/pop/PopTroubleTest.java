@@ -74,6 +74,47 @@ class PopTroubleTest {
         }
     }
 
+    /** The lease is for an hour, and nobody knows of it but the cursor. */
+    @ParameterizedTest
+    @CsvSource({
+        "one, claim_leased, 1",
+        "several, claim_leased, 3",
+        "new-one, claim_first, 1",
+        "new-several, claim_first, 3",
+    })
+    void aClaimWhoseAnswerIsLostIsTakenBackAtOnce(String queue, String call, int lanes)
+            throws InterruptedException {
+        try (TestBroker broker = TestBroker.over(link, database)) {
+            Http http = broker.http();
+            String query = "leaseSeconds=3600&partitions=" + lanes;
+            pushToEach(http, queue, lanes);
+            if (call.equals("claim_leased")) {
+                // So that the group has its cursors.
+                String all = "autoAck=true&partitions=" + lanes;
+                assertEquals(lanes, http.pop(queue, all).payloads().size());
+                pushToEach(http, queue, lanes);
+            }
+            PostgresLink.Halt halt = link.haltAt(call, PostgresLink.Point.ANSWER);
+            CompletableFuture<Http.Reply> broken =
+                    http.getLater("/api/v1/pop/queue/" + queue + "?" + query);
+            halt.awaitReached();
+            halt.cut();
+            assertEquals(503, broken.join().status());
+            Http.Reply next = http.pop(queue, query);
+            assertEquals(200, next.status());
+            assertEquals(lanes, next.payloads().size());
+            for (int i = 0; i < lanes; i++) {
+                assertEquals("1", next.json().text("messages", i, "deliveryAttempt"));
+            }
+        }
+    }
+
+    private static void pushToEach(Http http, String queue, int lanes) {
+        for (int i = 0; i < lanes; i++) {
+            http.push(queue, "lane-" + i, "1");
+        }
+    }
+
     /** It closes its connection, or says that it will send no more. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})

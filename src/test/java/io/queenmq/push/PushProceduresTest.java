@@ -187,6 +187,30 @@ class PushProceduresTest extends PushScene {
                         .baseOffset());
     }
 
+    /** A negative number is that of a lane which was lost with its server, or was not. */
+    @Test
+    void laneOfALostServerIsLookedIntoButNotWritten() throws SQLException {
+        long stored = lane("a");
+        long reused = lane("b");
+        AppendCall.of(stored, "before").runAlone(first);
+        new AppendCall().lane(stored, 77, messages("x")).runAlone(first);
+        AppendCall.of(stored, "after").runAlone(first);
+
+        List<Verdict> verdicts =
+                new AppendCall()
+                        .lane(-stored, 77, 1, 0, 0L, messages("x"))
+                        .lane(-reused, 78, 1, 0, -1L, messages("x"))
+                        .lane(reused, 79, 1, 0, -1L, messages("y"))
+                        .run(first);
+
+        assertEquals(List.of("queued", "unknown_partition", "queued"), names(verdicts));
+        assertEquals(1L, verdicts.getFirst().baseOffset());
+        assertEquals(2L, verdicts.getFirst().lastOffset());
+        assertEquals(queue, verdicts.getFirst().queueId());
+        assertEquals("3", segments(stored));
+        assertEquals("1", segments(reused));
+    }
+
     @Test
     @Contract("model-5")
     void createdAtNeverFallsWhenTheClockSteps() throws SQLException {

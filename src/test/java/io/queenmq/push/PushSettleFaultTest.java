@@ -11,6 +11,7 @@ import io.queenmq.dedup.DedupConfig;
 import io.queenmq.model.Caller;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
+import io.queenmq.ready.LaneWrites;
 import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.TcpProxy;
@@ -143,6 +144,72 @@ class PushSettleFaultTest {
             assertInstanceOf(PushResult.Queued.class, third.get().getFirst());
         }
         assertEquals(List.of("a 1", "a 2", "a 3"), payloads("undone"));
+    }
+
+    /**
+     * After a fail-over that lost the end of the log, a lane's number is handed out again. Method:
+     * while the link is down and nothing is stored, the number goes to another lane.
+     */
+    @Test
+    @Contract("push-22")
+    void whatWasNotStoredBeforeAFailOverGoesWhereTheLaneIsNow() throws Exception {
+        try (TestEngine engine = engine(PushConfig.defaults());
+                Connection blocker = server.connect();
+                Statement statement = blocker.createStatement()) {
+            engine.push(minted("reused", "a", "1"));
+            blocker.setAutoCommit(false);
+            statement.execute("lock table queen_store.segments in share mode");
+            Future<List<PushResult>> pushed =
+                    threads.submit(() -> engine.push(minted("reused", "a", "2")));
+            awaitWaitingBackends();
+            link.refuse(true);
+            link.cut();
+            Await.until("the old process to end", this::endWaitingBackends);
+            blocker.rollback();
+            TestDatabase.rows(
+                    witness,
+                    "update queen_store.partitions p set name = 'z' from queen_store.queues q"
+                            + " where q.id = p.queue_id and q.name = 'reused' returning p.id");
+            failOver(engine);
+            link.refuse(false);
+            assertInstanceOf(PushResult.Queued.class, pushed.get().getFirst());
+        }
+        assertEquals(List.of("a 2", "z 1"), payloads("reused"));
+    }
+
+    @Test
+    @Contract("push-22")
+    void whatTheNewServerHasIsNotStoredAgainAfterAFailOver() throws Exception {
+        try (TestEngine engine = engine(PushConfig.defaults())) {
+            engine.push(minted("kept", "a", "1"));
+            link.swallowAnswers(true);
+            Future<List<PushResult>> pushed =
+                    threads.submit(() -> engine.push(minted("kept", "a", "2")));
+            awaitStored("kept", 2);
+            failOver(engine);
+            link.swallowAnswers(false);
+            link.cut();
+            assertInstanceOf(PushResult.Queued.class, pushed.get().getFirst());
+            assertEquals(
+                    List.of(0L, 1L),
+                    engine.written.stream().map(LaneWrites.Lane::lastOffset).toList());
+        }
+        assertEquals(List.of("a 1", "a 2"), payloads("kept"));
+    }
+
+    /** The next connection is to a server that the engine does not know. */
+    private static void failOver(TestEngine engine) {
+        engine.memory.serverIs(
+                "a timeline before", System.currentTimeMillis(), engine.catalog::serverChanged);
+    }
+
+    private boolean endWaitingBackends() throws SQLException {
+        return TestDatabase.rows(
+                        witness,
+                        "select pg_terminate_backend(pid) from pg_stat_activity where datname ="
+                                + " current_database() and application_name like 'queen-%' and"
+                                + " wait_event_type = 'Lock'")
+                .isEmpty();
     }
 
     private void awaitWaitingBackends() throws SQLException {

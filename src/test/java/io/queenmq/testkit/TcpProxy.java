@@ -73,13 +73,13 @@ public final class TcpProxy implements AutoCloseable {
                                 && links.stream().noneMatch(Link::isAsking));
     }
 
-    /** From now on new connections are closed at once. */
-    public void refuse(boolean on) {
+    /** From now on new connections are closed at once, also one that is just being made. */
+    public synchronized void refuse(boolean on) {
         refusing = on;
     }
 
     /** Breaks every open connection, on both sides. */
-    public void cut() {
+    public synchronized void cut() {
         for (Socket socket : sockets) {
             closeQuietly(socket);
         }
@@ -113,8 +113,10 @@ public final class TcpProxy implements AutoCloseable {
             Socket target = new Socket(targetHost, targetPort);
             client.setTcpNoDelay(true);
             target.setTcpNoDelay(true);
-            sockets.add(client);
-            sockets.add(target);
+            if (!register(client, target)) {
+                closeQuietly(target);
+                return false;
+            }
             Link link = new Link();
             links.add(link);
             Thread.ofVirtual().start(() -> pump(client, target, link, true));
@@ -123,6 +125,16 @@ public final class TcpProxy implements AutoCloseable {
         } catch (IOException e) {
             return false;
         }
+    }
+
+    /** Whether they may talk: nobody has refused it while they were being joined. */
+    private synchronized boolean register(Socket client, Socket target) {
+        if (refusing) {
+            return false;
+        }
+        sockets.add(client);
+        sockets.add(target);
+        return true;
     }
 
     private static final class Link {

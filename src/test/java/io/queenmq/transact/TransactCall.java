@@ -112,6 +112,12 @@ final class TransactCall {
         return this;
     }
 
+    /** The server changed since: the lanes may be others by now. */
+    TransactCall ofLostServer() {
+        lanes.replaceAll(lane -> -lane);
+        return this;
+    }
+
     List<Row> run(Connection connection) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(CALL)) {
             return rows(statement);

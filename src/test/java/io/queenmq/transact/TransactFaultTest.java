@@ -230,7 +230,7 @@ class TransactFaultTest {
                     """
                     create or replace function queen_store.settled_acks(
                         p_partition_ids bigint[], p_group_names text[], p_units integer[],
-                        p_keys bytea[], p_statuses smallint[], p_since timestamptz)
+                        p_keys bytea[], p_statuses smallint[], p_written_by xid)
                     returns table (
                         item integer, lease_released boolean, dead_lettered boolean,
                         partition_id bigint, group_id integer, queue_id integer,

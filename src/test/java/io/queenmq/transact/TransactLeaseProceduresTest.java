@@ -167,4 +167,26 @@ class TransactLeaseProceduresTest {
                                         completed("m19"),
                                         completed("m20"))));
     }
+
+    /** One id stands twice in the lane, and the bundle is refused for another. */
+    @Test
+    void aRepetitionInARefusedBundleIsNotNamedAsTheReason() throws SQLException {
+        log.run(
+                "update queen_store.queues q set dedup_window_seconds = 0"
+                        + " from queen_store.partitions p where p.queue_id = q.id and p.id = ?",
+                lane);
+        UUID lease = lease();
+        log.append(lane, "m5");
+        assertEquals(
+                List.of("ack 1 noop", "ack 2 done", "ack 3 beyond_batch", "undone 0 ack_rejected"),
+                run(
+                        new TransactCall()
+                                .ack(
+                                        lane,
+                                        "g",
+                                        lease,
+                                        completed("m5"),
+                                        completed("m19"),
+                                        completed("m25"))));
+    }
 }

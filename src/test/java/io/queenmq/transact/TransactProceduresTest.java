@@ -257,6 +257,40 @@ class TransactProceduresTest {
         assertEquals(1, rowsOf("dead_letters"));
     }
 
+    /** The lane that is pushed to was written before the server's clock stepped back an hour. */
+    @Test
+    void whatABundleFiledIsToldWithoutTheClock() throws SQLException {
+        log.run(
+                "update queen_store.partitions set last_created_at = clock_timestamp() +"
+                        + " interval '1 hour' where id = ?",
+                target);
+        TransactCall call =
+                new TransactCall().push(target, "a").ack(lane, "g", lease(), dlq("m12", "why"));
+        assertTrue(call.run(connection).getLast().deadLettered());
+        assertTrue(call.settling().run(connection).getLast().deadLettered());
+        assertEquals(1, messages(target), "not run again");
+    }
+
+    /** The message was given up before, at a time that is still to come, and sought back. */
+    @Test
+    void whatWasFiledBeforeABundleIsNotItsOwn() throws SQLException {
+        run(new TransactCall().ack(lane, "g", lease(), dlq("m12", "why")));
+        log.run("update queen_store.dead_letters set failed_at = failed_at + interval '1 hour'");
+        log.run(
+                "update queen_store.cursors set committed = 9, prev_lease = null, prev_end = null,"
+                        + " prev_committed = null where partition_id = ? and group_id = ?",
+                lane,
+                group);
+        for (boolean pushes : new boolean[] {false, true}) {
+            TransactCall call = new TransactCall().ack(lane, "g", lease(), failed("m12", "again"));
+            if (pushes) {
+                call.push(target, "a");
+            }
+            assertFalse(call.run(connection).getLast().deadLettered());
+            assertFalse(call.settling().run(connection).getLast().deadLettered());
+        }
+    }
+
     @Test
     void aBundleThatDidNotCommitIsCarriedOutWhenItIsSettled() throws SQLException {
         UUID lease = lease();
@@ -269,6 +303,18 @@ class TransactProceduresTest {
                                 .settling()));
         assertEquals(1, messages(target));
         assertEquals(19, log.committed(lane, group));
+    }
+
+    /** A negative number is that of a lane which was lost with its server, or was not. */
+    @Test
+    void lanesOfALostServerAreLookedIntoButNotWritten() throws SQLException {
+        TransactCall call = new TransactCall().push(target, "a");
+        call.run(connection);
+        assertEquals(List.of("push 1 queued"), run(call.settling().ofLostServer()));
+        assertEquals(
+                List.of("push 1 unknown_partition", "undone 0 busy"),
+                run(new TransactCall().push(target, "b").settling().ofLostServer()));
+        assertEquals(1, messages(target));
     }
 
     @Test
