@@ -2,6 +2,7 @@ package io.queenmq.ack;
 
 import io.queenmq.ack.Replay.Letter;
 import io.queenmq.db.Database;
+import io.queenmq.db.Rows;
 import io.queenmq.ready.LaneWrites;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -10,7 +11,6 @@ import java.sql.Types;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.function.Consumer;
@@ -66,7 +66,7 @@ final class DeadLetterProcedures {
                         statement.setObject(1, tenant);
                         statement.setLong(2, partitionNumber);
                         statement.setString(3, transactionId);
-                        return ids(statement);
+                        return Rows.list(statement, row -> row.getLong(1));
                     }
                 });
     }
@@ -99,30 +99,19 @@ final class DeadLetterProcedures {
                                 after == null ? null : after.failedAt().atOffset(ZoneOffset.UTC));
                         statement.setLong(5, after == null ? 0 : after.id());
                         statement.setInt(6, limit);
-                        List<Oldest> oldest = new ArrayList<>();
-                        try (ResultSet rows = statement.executeQuery()) {
-                            while (rows.next()) {
-                                OffsetDateTime at = rows.getObject(3, OffsetDateTime.class);
-                                oldest.add(
+                        return Rows.list(
+                                statement,
+                                row ->
                                         new Oldest(
                                                 new DeadLetterFilter.Place(
-                                                        at.toInstant(), rows.getLong(1)),
-                                                rows.getLong(2)));
-                            }
-                        }
-                        return oldest;
+                                                        instant(row, 3), row.getLong(1)),
+                                                row.getLong(2)));
                     }
                 });
     }
 
-    private static List<Long> ids(PreparedStatement statement) throws SQLException {
-        List<Long> ids = new ArrayList<>();
-        try (ResultSet rows = statement.executeQuery()) {
-            while (rows.next()) {
-                ids.add(rows.getLong(1));
-            }
-        }
-        return ids;
+    private static Instant instant(ResultSet row, int column) throws SQLException {
+        return row.getObject(column, OffsetDateTime.class).toInstant();
     }
 
     /** How many dead letters of one message there were. */
@@ -137,10 +126,7 @@ final class DeadLetterProcedures {
                         statement.setObject(1, tenant);
                         statement.setLong(2, partitionNumber);
                         statement.setString(3, transactionId);
-                        try (ResultSet row = statement.executeQuery()) {
-                            row.next();
-                            return row.getInt(1);
-                        }
+                        return Rows.only(statement, row -> row.getInt(1));
                     }
                 });
     }
@@ -170,18 +156,16 @@ final class DeadLetterProcedures {
                                 after == null ? null : after.failedAt().atOffset(ZoneOffset.UTC));
                         statement.setLong(6, after == null ? 0 : after.id());
                         statement.setInt(7, limit);
-                        try (ResultSet row = statement.executeQuery()) {
-                            row.next();
-                            OffsetDateTime last = row.getObject(2, OffsetDateTime.class);
-                            return new Step(
-                                    row.getInt(1),
-                                    last == null
-                                            ? null
-                                            : new DeadLetterFilter.Place(
-                                                    last.toInstant(), row.getLong(3)));
-                        }
+                        return Rows.only(statement, DeadLetterProcedures::step);
                     }
                 });
+    }
+
+    private static Step step(ResultSet row) throws SQLException {
+        OffsetDateTime last = row.getObject(2, OffsetDateTime.class);
+        return new Step(
+                row.getInt(1),
+                last == null ? null : new DeadLetterFilter.Place(last.toInstant(), row.getLong(3)));
     }
 
     /**
@@ -215,10 +199,7 @@ final class DeadLetterProcedures {
                         statement.setBytes(5, payload == null ? null : payload.bytes());
                         statement.setObject(
                                 6, payload == null ? null : payload.encrypted(), Types.BOOLEAN);
-                        try (ResultSet row = statement.executeQuery()) {
-                            row.next();
-                            return answer(tenant, id, row, written);
-                        }
+                        return Rows.only(statement, row -> answer(tenant, id, row, written));
                     }
                 });
     }
@@ -251,7 +232,7 @@ final class DeadLetterProcedures {
                         letter(id, row),
                         row.getObject(9, UUID.class),
                         row.getLong(8),
-                        row.getObject(10, OffsetDateTime.class).toInstant());
+                        instant(row, 10));
             }
             case "duplicate" -> new Replay.Duplicate(letter(id, row));
             case "gone" -> new Replay.Gone();

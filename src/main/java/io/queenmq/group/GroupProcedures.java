@@ -1,6 +1,7 @@
 package io.queenmq.group;
 
 import io.queenmq.db.Database;
+import io.queenmq.db.Rows;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -8,7 +9,6 @@ import java.sql.Types;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -173,13 +173,8 @@ final class GroupProcedures {
                         statement.setObject(1, tenant);
                         statement.setString(2, group);
                         statement.setObject(3, from.atOffset(ZoneOffset.UTC));
-                        List<Subscribed> subscribed = new ArrayList<>();
-                        try (ResultSet rows = statement.executeQuery()) {
-                            while (rows.next()) {
-                                subscribed.add(new Subscribed(rows.getInt(1), rows.getInt(2)));
-                            }
-                        }
-                        return subscribed;
+                        return Rows.list(
+                                statement, row -> new Subscribed(row.getInt(1), row.getInt(2)));
                     }
                 });
     }
@@ -201,13 +196,8 @@ final class GroupProcedures {
                         statement.setString(2, queue);
                         statement.setString(3, group);
                         statement.setBoolean(4, forget);
-                        List<DeletedFrom> deleted = new ArrayList<>();
-                        try (ResultSet rows = statement.executeQuery()) {
-                            while (rows.next()) {
-                                deleted.add(new DeletedFrom(rows.getInt(1), rows.getLong(2)));
-                            }
-                        }
-                        return deleted;
+                        return Rows.list(
+                                statement, row -> new DeletedFrom(row.getInt(1), row.getLong(2)));
                     }
                 });
     }

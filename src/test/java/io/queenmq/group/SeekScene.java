@@ -1,5 +1,7 @@
 package io.queenmq.group;
 
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+
 import io.queenmq.testkit.Await;
 import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.LogFixture.Claim;
@@ -190,6 +192,12 @@ abstract class SeekScene {
 
     int generation() throws SQLException {
         return (int) log.value("select generation from queen_store.groups where id = ?", group);
+    }
+
+    UUID lease(long ofLane) throws SQLException {
+        UUID lease = log.claimLeased(Job.of(2), group, ofLane).getFirst().leaseId();
+        assertNotNull(lease);
+        return lease;
     }
 
     /** Runs a step on a connection of its own, beside this thread. */

@@ -240,6 +240,44 @@ class PushSettleFaultTest {
     }
 
     @Test
+    @Contract("push-21")
+    void aBugThatShowsWhenALostAnswerIsSettledLeavesItInDoubtAndTheLaneFree() throws Exception {
+        try (TestEngine engine = engine(TestEngine.impatient(Duration.ofSeconds(15)));
+                Statement statement = witness.createStatement()) {
+            engine.push(minted("bug", "a", "1"));
+            link.swallowAnswers(true);
+            Future<List<PushResult>> pushed =
+                    threads.submit(() -> engine.push(minted("bug", "a", "2")));
+            awaitStored("bug", 2);
+            Object right =
+                    TestDatabase.rows(
+                                    witness,
+                                    "select pg_get_functiondef("
+                                            + "'queen_store.find_flushes'::regproc)")
+                            .getFirst()[0];
+            statement.execute(
+                    """
+                    create or replace function queen_store.find_flushes(
+                        p_partition_ids bigint[], p_flush_ids bigint[], p_settle_above bigint[])
+                    returns table (
+                        ordinal integer, base_offset bigint, created_at timestamptz,
+                        queue_id integer, last_offset bigint)
+                    language sql stable parallel safe
+                    as 'select 1, 0::bigint, null::timestamptz, 1, 0::bigint'
+                    """);
+            link.swallowAnswers(false);
+            link.cut();
+            ExecutionException failed = assertThrows(ExecutionException.class, pushed::get);
+            QueenException unknown = assertInstanceOf(QueenException.class, failed.getCause());
+            assertEquals(Failure.OUTCOME_UNKNOWN, unknown.failure());
+            statement.execute(String.valueOf(right));
+            assertInstanceOf(
+                    PushResult.Queued.class, engine.push(minted("bug", "a", "3")).getFirst());
+        }
+        assertEquals(List.of("a 1", "a 2", "a 3"), payloads("bug"));
+    }
+
+    @Test
     @Contract("push-19")
     void databaseThatRefusesConnectionsMakesItemsFailed() throws Exception {
         link.refuse(true);

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import io.queenmq.dedup.DedupConfig;
 import io.queenmq.testkit.Await;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Lines;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
@@ -96,6 +97,37 @@ class PushWindowTest {
             assertInstanceOf(PushResult.Queued.class, result);
         }
         assertEquals(Integer.toString(REQUESTS), stored());
+    }
+
+    /**
+     * A key that was out of a window of a second, and so forgotten, is back in one of an hour: what
+     * a broker vouches for by the shorter window does not hold.
+     */
+    @Test
+    @Contract("dedup-13")
+    void aWindowThatAnotherBrokerWidenedHoldsForWhatWasForgotten() throws SQLException {
+        one.configure("widened", "dedupWindowSeconds", "1");
+        one.push(item("widened", "p", "same", "1"));
+        awaitClock(8);
+        one.push(item("widened", "p", "other", "1"));
+        two.configure("widened", "dedupWindowSeconds", "3600");
+        assertInstanceOf(
+                PushResult.Duplicate.class, one.push(item("widened", "p", "same", "1")).getFirst());
+    }
+
+    /** The memory of keys allows for clocks that are some seconds apart. */
+    private void awaitClock(int seconds) throws SQLException {
+        try (Connection connection = database.connect()) {
+            String due =
+                    Lines.line(
+                            connection,
+                            "select clock_timestamp() + make_interval(secs => " + seconds + ")");
+            Await.until(
+                    "time",
+                    () ->
+                            Lines.line(connection, "select clock_timestamp() > '" + due + "'")
+                                    .equals("t"));
+        }
     }
 
     /** An id that the broker made up is nowhere, so nobody looks for it, however much there is. */

@@ -1,69 +1,113 @@
 package io.queenmq.loadtest;
 
-import java.nio.ByteBuffer;
-import java.sql.Array;
+import org.HdrHistogram.Histogram;
+
 import java.sql.Connection;
 import java.sql.DriverManager;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.postgresql.PGConnection;
+import java.util.concurrent.TimeUnit;
 
 /**
- * The baseline: the function that stores every push, called over JDBC with frames built beforehand.
- * No HTTP, no JSON, no duplicates to look for: what the database can take at the most.
+ * The baseline: the function that stores every push, called over JDBC from several threads, each
+ * with its own connection and its own lanes. No HTTP, no JSON, no duplicates to look for: what the
+ * database can take at the most.
  */
-final class BareAppend {
-    private static final UUID TENANT = UUID.fromString("00000000-0000-0000-0000-000000000001");
-    private static final int LANES_PER_PROVISIONING = 256;
+final class BareAppend implements AutoCloseable {
     private static final int BUNDLES = 16;
+    private static final long HIGHEST_MICROS = TimeUnit.MINUTES.toMicros(1);
 
-    private final String jdbcUrl;
-    private final String queue;
+    /** How the function is called. */
+    record Shape(
+            int threads, int lanesPerCall, int messagesPerLane, Payload.Kind payload, int bytes) {
+        long messagesPerCall() {
+            return (long) lanesPerCall * messagesPerLane;
+        }
+    }
 
     /**
-     * @param calls append calls that were committed
+     * @param calls calls that were committed
      * @param messages messages in them
+     * @param micros time of each call
      */
-    record Result(long calls, long messages, double seconds) {
+    record Result(long calls, long messages, double seconds, Histogram micros) {
         double perSecond() {
             return messages / seconds;
         }
     }
 
-    BareAppend(String jdbcUrl, String queue) {
-        // Binary from the first call on, as the broker does it.
-        this.jdbcUrl = jdbcUrl + (jdbcUrl.contains("?") ? "&" : "?") + "prepareThreshold=-1";
-        this.queue = queue;
+    private record Caller(Connection connection, BundleCall call, byte[][][] bundles) {}
+
+    private final Shape shape;
+    private final List<Caller> callers = new ArrayList<>();
+    private final ExecutorService executor;
+
+    BareAppend(String jdbcUrl, String queue, Shape shape) {
+        this(jdbcUrl, queue, shape, AppendCall::new);
     }
 
-    /** Appends from several threads, each with its own connection and its own lanes. */
-    Result run(int threads, int lanesPerCall, int messagesPerLane, int bytes, long nanos) {
-        try (ExecutorService executor = Executors.newFixedThreadPool(threads)) {
-            long[] lanes = provision(threads * lanesPerCall);
-            List<Callable<Long>> tasks = new ArrayList<>();
-            for (int i = 0; i < threads; i++) {
-                long[] own = Arrays.copyOfRange(lanes, i * lanesPerCall, (i + 1) * lanesPerCall);
+    /** The same bundles through another statement. */
+    BareAppend(String jdbcUrl, String queue, Shape shape, BundleCall.Maker maker) {
+        this.shape = shape;
+        this.executor = Executors.newFixedThreadPool(shape.threads());
+        // Binary from the first call on, as the broker does it.
+        String url = jdbcUrl + (jdbcUrl.contains("?") ? "&" : "?") + "prepareThreshold=-1";
+        try {
+            long[] lanes =
+                    Lanes.provision(url, queue, "bare-", shape.threads() * shape.lanesPerCall());
+            for (int i = 0; i < shape.threads(); i++) {
+                long[] own =
+                        Arrays.copyOfRange(
+                                lanes, i * shape.lanesPerCall(), (i + 1) * shape.lanesPerCall());
                 Arrays.sort(own);
-                tasks.add(() -> append(own, messagesPerLane, bytes, nanos));
+                Connection connection = DriverManager.getConnection(url);
+                callers.add(
+                        new Caller(
+                                connection,
+                                maker.make(connection, own, shape.messagesPerLane()),
+                                bundles()));
             }
+        } catch (SQLException e) {
+            close();
+            throw new IllegalStateException("baseline", e);
+        }
+    }
+
+    private byte[][][] bundles() {
+        Payload payload = new Payload(shape.payload(), shape.bytes(), Rng.seeded());
+        byte[][][] bundles = new byte[BUNDLES][shape.lanesPerCall()][];
+        for (byte[][] bundle : bundles) {
+            for (int lane = 0; lane < bundle.length; lane++) {
+                bundle[lane] =
+                        AppendCall.frames(lane, 0, shape.messagesPerLane(), shape.bytes(), payload);
+            }
+        }
+        return bundles;
+    }
+
+    /** Calls as fast as answers come. */
+    Result run(long nanos) {
+        List<Callable<Histogram>> tasks = new ArrayList<>();
+        for (Caller caller : callers) {
+            tasks.add(() -> call(caller, nanos));
+        }
+        try {
             long start = System.nanoTime();
-            long calls = 0;
-            for (Future<Long> done : executor.invokeAll(tasks)) {
-                calls += done.get();
+            Histogram micros = new Histogram(HIGHEST_MICROS, 3);
+            for (Future<Histogram> done : executor.invokeAll(tasks)) {
+                micros.add(done.get());
             }
             double seconds = (System.nanoTime() - start) / 1e9;
-            return new Result(calls, calls * lanesPerCall * messagesPerLane, seconds);
-        } catch (SQLException | ExecutionException e) {
+            long calls = micros.getTotalCount();
+            return new Result(calls, calls * shape.messagesPerCall(), seconds, micros);
+        } catch (ExecutionException e) {
             throw new IllegalStateException("baseline", e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -71,138 +115,29 @@ final class BareAppend {
         }
     }
 
-    private long[] provision(int count) throws SQLException {
-        long[] numbers = new long[count];
-        try (Connection connection = DriverManager.getConnection(jdbcUrl);
-                PreparedStatement statement =
-                        connection.prepareStatement(
-                                "select ordinal, verdict, partition_id"
-                                        + " from queen_store.ensure_lanes(?, ?, ?)")) {
-            for (int from = 0; from < count; from += LANES_PER_PROVISIONING) {
-                int size = Math.min(LANES_PER_PROVISIONING, count - from);
-                UUID[] tenants = new UUID[size];
-                String[] queues = new String[size];
-                String[] names = new String[size];
-                Arrays.fill(tenants, TENANT);
-                Arrays.fill(queues, queue);
-                for (int i = 0; i < size; i++) {
-                    names[i] = "bare-" + (from + i);
-                }
-                statement.setArray(1, connection.createArrayOf("uuid", tenants));
-                statement.setArray(2, connection.createArrayOf("text", queues));
-                statement.setArray(3, connection.createArrayOf("text", names));
-                try (ResultSet rows = statement.executeQuery()) {
-                    while (rows.next()) {
-                        if (!"ready".equals(rows.getString("verdict"))) {
-                            throw new SQLException("lane is " + rows.getString("verdict"));
-                        }
-                        numbers[from + rows.getInt("ordinal") - 1] = rows.getLong("partition_id");
-                    }
-                }
-            }
+    private static Histogram call(Caller caller, long nanos) throws SQLException {
+        Histogram micros = new Histogram(HIGHEST_MICROS, 3);
+        long start = System.nanoTime();
+        long now = start;
+        while (now - start < nanos) {
+            caller.call().store(caller.bundles()[(int) (micros.getTotalCount() % BUNDLES)]);
+            long done = System.nanoTime();
+            micros.recordValue(Math.min((done - now) / 1_000, HIGHEST_MICROS));
+            now = done;
         }
-        return numbers;
+        return micros;
     }
 
-    private long append(long[] lanes, int messagesPerLane, int bytes, long nanos)
-            throws SQLException {
-        Rng rng = Rng.seeded();
-        byte[][][] bundles = new byte[BUNDLES][][];
-        for (int i = 0; i < BUNDLES; i++) {
-            bundles[i] = frames(lanes.length, messagesPerLane, bytes, rng);
-        }
-        int count = lanes.length;
-        long[] vouchedFrom = new long[count];
-        long[] vouchedTo = new long[count];
-        Arrays.fill(vouchedTo, Long.MAX_VALUE);
-        int[] ordinals = new int[count];
-        Arrays.setAll(ordinals, i -> i + 1);
-        int[] counts = new int[count];
-        Arrays.fill(counts, messagesPerLane);
-        long until = System.nanoTime() + nanos;
-        long calls = 0;
-        try (Connection connection = DriverManager.getConnection(jdbcUrl);
-                PreparedStatement statement =
-                        connection.prepareStatement(
-                                "select verdict from"
-                                        + " queen_store.append(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")) {
-            // The driver's own interface takes primitive arrays, which it sends as binary.
-            PGConnection arrays = connection.unwrap(PGConnection.class);
-            Array[] fixed = {
-                arrays.createArrayOf("int8", lanes),
-                arrays.createArrayOf("int8", vouchedFrom),
-                arrays.createArrayOf("int8", vouchedTo),
-                arrays.createArrayOf("int8", new Long[count]),
-                arrays.createArrayOf("int4", ordinals),
-                arrays.createArrayOf("int4", counts)
-            };
-            while (System.nanoTime() < until) {
-                long[] flushIds = new long[count];
-                Arrays.setAll(flushIds, i -> rng.next());
-                statement.setArray(1, fixed[0]);
-                statement.setArray(2, arrays.createArrayOf("int8", flushIds));
-                statement.setArray(3, fixed[1]);
-                statement.setArray(4, fixed[2]);
-                statement.setArray(5, fixed[3]);
-                statement.setArray(6, fixed[4]);
-                statement.setArray(7, fixed[5]);
-                statement.setArray(
-                        8, arrays.createArrayOf("bytea", keys(count, messagesPerLane, rng)));
-                statement.setArray(
-                        9, arrays.createArrayOf("bytea", bundles[(int) (calls % BUNDLES)]));
-                statement.setBoolean(10, false);
-                expectQueued(statement, count);
-                calls++;
+    @Override
+    public void close() {
+        executor.shutdown();
+        for (Caller caller : callers) {
+            try {
+                caller.call().close();
+                caller.connection().close();
+            } catch (SQLException e) {
+                throw new IllegalStateException(e);
             }
         }
-        return calls;
-    }
-
-    private static void expectQueued(PreparedStatement statement, int count) throws SQLException {
-        int queued = 0;
-        try (ResultSet rows = statement.executeQuery()) {
-            while (rows.next()) {
-                if ("queued".equals(rows.getString(1))) {
-                    queued++;
-                }
-            }
-        }
-        if (queued != count) {
-            throw new SQLException("append stored " + queued + " of " + count + " lane-batches");
-        }
-    }
-
-    /** Fresh transaction ids for every message, as every client sends them. */
-    private static byte[][] keys(int lanes, int messages, Rng rng) {
-        byte[][] keys = new byte[lanes][];
-        for (int lane = 0; lane < lanes; lane++) {
-            ByteBuffer buffer = ByteBuffer.allocate(16 * messages);
-            for (int i = 0; i < messages; i++) {
-                buffer.putLong(rng.uuidHigh()).putLong(rng.uuidLow());
-            }
-            keys[lane] = buffer.array();
-        }
-        return keys;
-    }
-
-    /** A directory of end offsets, then per message a flags byte (none set) and the payload. */
-    private static byte[][] frames(int lanes, int messages, int bytes, Rng rng) {
-        Payload payload = new Payload(Payload.Kind.ORDER, bytes, rng);
-        byte[][] frames = new byte[lanes][];
-        for (int lane = 0; lane < lanes; lane++) {
-            Bytes content = new Bytes(messages * (bytes + 1));
-            ByteBuffer directory = ByteBuffer.allocate(4 * messages);
-            for (int i = 0; i < messages; i++) {
-                content.add((byte) 0);
-                payload.render(content, lane, i, 0);
-                directory.putInt(content.size());
-            }
-            frames[lane] =
-                    ByteBuffer.allocate(directory.capacity() + content.size())
-                            .put(directory.array())
-                            .put(content.array(), 0, content.size())
-                            .array();
-        }
-        return frames;
     }
 }

@@ -13,6 +13,7 @@ final class BaselineScenario {
     private final String jdbcUrl;
     private final String queue;
     private final int threads;
+    private final Payload.Kind payload;
     private final int bytes;
     private final int seconds;
 
@@ -22,6 +23,7 @@ final class BaselineScenario {
                         .orElseThrow(() -> new IllegalArgumentException("a baseline needs --jdbc"));
         this.queue = "loadtest-bare-" + System.currentTimeMillis();
         this.threads = options.number("baseline-threads", 3);
+        this.payload = Payload.Kind.of(options.text("payload", "order"));
         this.bytes = options.number("bytes", 256);
         this.seconds = options.number("baseline-seconds", 10);
     }
@@ -44,8 +46,13 @@ final class BaselineScenario {
     }
 
     private BareAppend.Result run(int lanes, int messages) {
-        return new BareAppend(jdbcUrl, queue)
-                .run(threads, lanes, messages, bytes, TimeUnit.SECONDS.toNanos(seconds));
+        try (BareAppend bare =
+                new BareAppend(
+                        jdbcUrl,
+                        queue,
+                        new BareAppend.Shape(threads, lanes, messages, payload, bytes))) {
+            return bare.run(TimeUnit.SECONDS.toNanos(seconds));
+        }
     }
 
     static void record(Outcome outcome, String name, BareAppend.Result result) {

@@ -61,6 +61,7 @@ final class Consumer implements HttpConnection.Exchange {
                         + shape.popBatch()
                         + "&partitions="
                         + shape.partitions()
+                        + (shape.autoAck() ? "&autoAck=true" : "")
                         + "&wait=true&timeout=5000&subscriptionMode=all&consumerGroup="
                         + shape.group();
         this.ackStart = ascii("{\"consumerGroup\":\"" + shape.group() + "\",\"acknowledgments\":[");
@@ -73,10 +74,17 @@ final class Consumer implements HttpConnection.Exchange {
     @Override
     public void answered(int status, byte[] bytes, int from, int to) {
         if (status == 204) {
+            traffic.popped(false);
             start();
         } else if (status == 200) {
+            traffic.popped(true);
             takeBatch(bytes, from, to);
-            acknowledge();
+            if (traffic.shape().autoAck()) {
+                settle();
+                start();
+            } else {
+                acknowledge();
+            }
         } else if (status < 500 && status != 429) {
             traffic.fail("pop answered " + text(status, bytes, from, to));
         } else {
@@ -114,7 +122,7 @@ final class Consumer implements HttpConnection.Exchange {
                 if (nameLane != lane) {
                     traffic.ledger().misplaced();
                 }
-                traffic.arrivedAfter(now - due);
+                traffic.arrivedAfter(lane, now - due);
                 addToBatch(bytes);
             }
         }
@@ -191,6 +199,13 @@ final class Consumer implements HttpConnection.Exchange {
         runCounts[runs - 1]++;
     }
 
+    /** The whole batch counts as acknowledged. */
+    private void settle() {
+        for (int i = 0; i < runs; i++) {
+            traffic.acked(runLanes[i], runLast[i], runCounts[i]);
+        }
+    }
+
     private void acknowledge() {
         ackSentMicros = traffic.nowMicros();
         connection.send("POST", "/api/v1/ack/batch", ack, ackExchange);
@@ -215,9 +230,7 @@ final class Consumer implements HttpConnection.Exchange {
                 traffic.consumeFailed();
                 inDoubt();
             } else {
-                for (int i = 0; i < runs; i++) {
-                    traffic.acked(runLanes[i], runLast[i], runCounts[i]);
-                }
+                settle();
             }
             start();
         }

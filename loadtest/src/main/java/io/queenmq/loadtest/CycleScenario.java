@@ -18,20 +18,7 @@ final class CycleScenario {
 
     CycleScenario(Target target, Options options) {
         this.target = target;
-        this.shape =
-                new Traffic.Shape(
-                        "loadtest-cycle-" + System.currentTimeMillis(),
-                        "loadtest",
-                        options.number("lanes", 200),
-                        options.number("producers", 16),
-                        options.number("push-batch", 100),
-                        options.number("rate", 0),
-                        options.number("backlog", 20_000),
-                        options.number("consumers", 16),
-                        options.number("pop-batch", 100),
-                        options.number("partitions", 1),
-                        Payload.Kind.of(options.text("payload", "order")),
-                        options.number("bytes", 256));
+        this.shape = Traffic.Shape.of("loadtest-cycle-" + System.currentTimeMillis(), options);
         this.seconds = options.number("seconds", 60);
         this.warmup = options.number("warmup", 10);
         this.drainSeconds = options.number("drain-seconds", 30);

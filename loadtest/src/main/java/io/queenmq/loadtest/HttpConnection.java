@@ -1,5 +1,7 @@
 package io.queenmq.loadtest;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -9,7 +11,6 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import org.jspecify.annotations.Nullable;
 
 /**
  * One keep-alive HTTP/1.1 connection on the event loop, with at most one request under way. It
@@ -171,7 +172,8 @@ final class HttpConnection {
 
     /** Gathers the bytes of one answer: by Content-Length, in chunks, or without a body. */
     private static final class Response {
-        private byte[] bytes = new byte[1 << 14];
+        // Small at first: ten thousand parked polls never need more.
+        private byte[] bytes = new byte[1 << 10];
         private int size;
         private int status;
         private int bodyFrom;

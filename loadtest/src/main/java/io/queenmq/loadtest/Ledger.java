@@ -114,6 +114,21 @@ final class Ledger {
         return ackedCount;
     }
 
+    /** Messages that every lane has had accepted so far. */
+    long[] acceptedByLane() {
+        return accepted.clone();
+    }
+
+    /** True once as many messages of every lane as that are acknowledged. */
+    boolean ackedUpTo(long[] counts) {
+        for (int lane = 0; lane < acked.length; lane++) {
+            if (acked[lane] + 1 < counts[lane]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /** Accepted and not acknowledged yet. */
     long backlog() {
         return acceptedCount - ackedCount;

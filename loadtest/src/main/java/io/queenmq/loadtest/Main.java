@@ -20,7 +20,9 @@ import java.util.Optional;
 public final class Main {
     private static final String USAGE =
             """
-            usage: queen-loadtest cycle|baseline|w5|new-lane [--option value]...
+            usage: queen-loadtest cycle|baseline|w5|new-lane|list|all|ID [--option value]...
+
+            scenarios, against a broker that runs
 
               --url URL                broker, http://127.0.0.1:6632
               --jdbc URL               its database: for the baseline, commits and WAL
@@ -33,6 +35,16 @@ public final class Main {
               --consumers N --pop-batch N --partitions N --backlog N
               --payload order|random|filler --bytes N
               --baseline-threads N --baseline-seconds N
+
+            benchmarks, each on brokers of its own (list names them)
+              --quick 1                small enough to see that it works; figures say nothing
+              --seconds N --long-seconds N --warmup N --ramp N
+              --pairs N --pair-seconds N
+              --many-lanes N --retained N --pollers N
+              --pg-bin DIR             programs of an installed PostgreSQL, in place of the
+                                       embedded one
+              --scratch DIR            where databases live while a benchmark runs
+              --launcher FILE --out DIR --commit TEXT
             """;
 
     private Main() {}
@@ -58,6 +70,17 @@ public final class Main {
     }
 
     private static boolean run(String[] args, PrintStream out) throws IOException {
+        if (args[0].equals("list")) {
+            BenchMain.list(out);
+            return true;
+        }
+        if (args[0].equals("all")) {
+            return new BenchMain(Options.parse(args, 1), out).run(Catalog.all());
+        }
+        Optional<Benchmark> benchmark = Catalog.find(args[0]);
+        if (benchmark.isPresent()) {
+            return new BenchMain(Options.parse(args, 1), out).run(List.of(benchmark.get()));
+        }
         Scenario scenario = scenario(args[0]);
         Options options = Options.parse(args, 1);
         URI url = URI.create(options.text("url", "http://127.0.0.1:6632"));

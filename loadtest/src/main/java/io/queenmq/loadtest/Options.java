@@ -11,10 +11,15 @@ import java.util.TreeSet;
 /** Options of one run: {@code --name value}. What no scenario asks for is a mistake. */
 final class Options {
     private final Map<String, String> given;
-    private final Map<String, String> used = new TreeMap<>();
+    private final Map<String, String> used;
 
     private Options(Map<String, String> given) {
+        this(given, new TreeMap<>());
+    }
+
+    private Options(Map<String, String> given, Map<String, String> used) {
         this.given = given;
+        this.used = used;
     }
 
     static Options parse(String[] args, int from) {
@@ -28,6 +33,24 @@ final class Options {
             given.put(args[i].substring(2), args[i + 1]);
         }
         return new Options(given);
+    }
+
+    /** Options in one line: {@code lanes=16 push-batch=1}. */
+    static Options of(String line) {
+        return new Options(Map.of()).over(line);
+    }
+
+    /** The same, with other defaults: {@code lanes=16 push-batch=1}. */
+    Options over(String defaults) {
+        Map<String, String> all = new HashMap<>();
+        for (String pair : defaults.split(" ", -1)) {
+            int equals = pair.indexOf('=');
+            if (equals > 0) {
+                all.put(pair.substring(0, equals), pair.substring(equals + 1));
+            }
+        }
+        all.putAll(given);
+        return new Options(all, used);
     }
 
     String text(String name, String byDefault) {

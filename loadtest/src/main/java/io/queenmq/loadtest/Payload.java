@@ -20,6 +20,10 @@ final class Payload {
         static Kind of(String name) {
             return valueOf(name.toUpperCase(Locale.ROOT));
         }
+
+        String optionName() {
+            return name().toLowerCase(Locale.ROOT);
+        }
     }
 
     private static final byte[] LANE = ascii("{\"lane\":");

@@ -30,7 +30,10 @@ final class Producer implements HttpConnection.Exchange {
     private long sentMicros;
     private boolean retried;
 
-    Producer(Traffic traffic, List<Integer> lanes, int number, int producers) {
+    /**
+     * @param rate messages per second of all producers of its kind; 0 = as fast as answers come
+     */
+    Producer(Traffic traffic, List<Integer> lanes, int rate, int number, int producers) {
         Traffic.Shape shape = traffic.shape();
         this.traffic = traffic;
         this.lanes = lanes;
@@ -39,9 +42,7 @@ final class Producer implements HttpConnection.Exchange {
         this.body = new Bytes(shape.pushBatch() * (shape.payloadBytes() + 128));
         this.sequences = new long[lanes.size()];
         this.intervalMicros =
-                shape.rate() == 0
-                        ? 0
-                        : Math.max(1, 1_000_000L * shape.pushBatch() * producers / shape.rate());
+                rate == 0 ? 0 : Math.max(1, 1_000_000L * shape.pushBatch() * producers / rate);
         // Spread over one interval, so that a rate does not arrive in bursts.
         this.dueMicros = traffic.nowMicros() + intervalMicros * number / producers;
     }

@@ -18,19 +18,11 @@ final class SinglesScenario {
     SinglesScenario(Target target, Options options) {
         this.target = target;
         this.shape =
-                new Traffic.Shape(
+                Traffic.Shape.of(
                         "loadtest-w5-" + System.currentTimeMillis(),
-                        "loadtest",
-                        options.number("lanes", 64),
-                        options.number("producers", 64),
-                        1,
-                        options.number("rate", 0),
-                        Long.MAX_VALUE,
-                        options.number("consumers", 8),
-                        options.number("pop-batch", 1_000),
-                        options.number("partitions", 8),
-                        Payload.Kind.of(options.text("payload", "order")),
-                        options.number("bytes", 256));
+                        options.over(
+                                "lanes=64 producers=64 push-batch=1 consumers=8 pop-batch=1000"
+                                        + " partitions=8 backlog=2147483647"));
         this.seconds = options.number("seconds", 60);
         this.warmup = options.number("warmup", 10);
         this.drainSeconds = options.number("drain-seconds", 120);

@@ -9,6 +9,8 @@ import java.util.Optional;
 
 /** What is measured: the broker, and where it is on this machine its processes and its database. */
 record Target(URI url, Optional<String> jdbcUrl, Cpu cpu) {
+    static final String LEASE_OF_A_MINUTE = "{\"leaseTime\":60}";
+
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
     /** One request on a loop of its own, for set-up. */
@@ -17,8 +19,8 @@ record Target(URI url, Optional<String> jdbcUrl, Cpu cpu) {
             HttpConnection connection =
                     new HttpConnection(loop, new InetSocketAddress(url.getHost(), url.getPort()));
             Answer answer = new Answer();
-            Bytes bytes = new Bytes(body.length()).add(body);
-            connection.send(method, path, bytes, answer);
+            Bytes bytes = new Bytes(body.length() + 1).add(body);
+            connection.send(method, path, body.isEmpty() ? null : bytes, answer);
             long until = System.nanoTime() + PATIENCE.toNanos();
             loop.runWhile(() -> answer.text.isEmpty() && System.nanoTime() < until);
             return answer.text.orElseThrow(
@@ -28,11 +30,18 @@ record Target(URI url, Optional<String> jdbcUrl, Cpu cpu) {
 
     /** Creates the queue, so that no figure holds its creation. */
     void configure(String queue) {
+        configure(queue, LEASE_OF_A_MINUTE);
+    }
+
+    /**
+     * @param options as in the body of a configure
+     */
+    void configure(String queue, String options) {
         String answer =
                 call(
                         "POST",
                         "/api/v1/configure",
-                        "{\"queue\":\"" + queue + "\",\"options\":{\"leaseTime\":60}}");
+                        "{\"queue\":\"" + queue + "\",\"options\":" + options + "}");
         if (!answer.startsWith("200 ")) {
             throw new IllegalStateException("configure answered " + answer);
         }

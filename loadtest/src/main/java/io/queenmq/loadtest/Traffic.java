@@ -1,5 +1,8 @@
 package io.queenmq.loadtest;
 
+import org.HdrHistogram.Histogram;
+import org.jspecify.annotations.Nullable;
+
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -9,8 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import org.HdrHistogram.Histogram;
-import org.jspecify.annotations.Nullable;
+import java.util.function.BooleanSupplier;
 
 /**
  * Producers and consumers of one queue with their shared books, all on one event loop. Producers
@@ -25,7 +27,10 @@ final class Traffic implements AutoCloseable {
      *
      * @param rate messages per second of all producers together; 0 = as fast as answers come
      * @param backlogMax producers without a rate pause while more than this is not acknowledged
+     * @param hotRate of these, messages per second that a producer of its own pushes to lane 0;
+     *     latency is recorded for the other lanes alone then
      * @param partitions lanes that one pop may claim
+     * @param autoAck consumers take without a lease
      */
     record Shape(
             String queue,
@@ -34,12 +39,33 @@ final class Traffic implements AutoCloseable {
             int producers,
             int pushBatch,
             int rate,
+            int hotRate,
             long backlogMax,
             int consumers,
             int popBatch,
             int partitions,
+            boolean autoAck,
             Payload.Kind payload,
-            int payloadBytes) {}
+            int payloadBytes) {
+        /** What a run was asked for, over the defaults of its kind. */
+        static Shape of(String queue, Options options) {
+            return new Shape(
+                    queue,
+                    "loadtest",
+                    options.number("lanes", 200),
+                    options.number("producers", 16),
+                    options.number("push-batch", 100),
+                    options.number("rate", 0),
+                    options.number("hot-rate", 0),
+                    options.number("backlog", 20_000),
+                    options.number("consumers", 16),
+                    options.number("pop-batch", 100),
+                    options.number("partitions", 1),
+                    options.number("auto-ack", 0) == 1,
+                    Payload.Kind.of(options.text("payload", "order")),
+                    options.number("bytes", 256));
+        }
+    }
 
     private final Shape shape;
     private final InetSocketAddress address;
@@ -56,6 +82,8 @@ final class Traffic implements AutoCloseable {
     private int producersBusy;
     private long pushRetries;
     private long consumeErrors;
+    private long popsServed;
+    private long popsEmpty;
     private @Nullable String fatal;
 
     Traffic(URI url, Shape shape) {
@@ -105,14 +133,19 @@ final class Traffic implements AutoCloseable {
     /** Each producer owns its lanes, so that one request per lane is under way. */
     void startProducers() {
         producing = true;
-        int count = Math.min(shape.producers(), shape.lanes());
+        int first = shape.hotRate() > 0 ? 1 : 0;
+        if (first == 1) {
+            producersBusy++;
+            new Producer(this, List.of(0), shape.hotRate(), 0, 1).start();
+        }
+        int count = Math.min(shape.producers(), shape.lanes() - first);
         for (int number = 0; number < count; number++) {
             List<Integer> own = new ArrayList<>();
-            for (int lane = number; lane < shape.lanes(); lane += count) {
+            for (int lane = first + number; lane < shape.lanes(); lane += count) {
                 own.add(lane);
             }
             producersBusy++;
-            new Producer(this, own, number, count).start();
+            new Producer(this, own, shape.rate() - shape.hotRate(), number, count).start();
         }
     }
 
@@ -132,7 +165,7 @@ final class Traffic implements AutoCloseable {
         return producing;
     }
 
-    private boolean producersDone() {
+    boolean producersDone() {
         return producersBusy == 0;
     }
 
@@ -181,8 +214,19 @@ final class Traffic implements AutoCloseable {
         record(ackMicros, micros);
     }
 
-    void arrivedAfter(long micros) {
-        record(endToEndMicros, micros);
+    void arrivedAfter(int lane, long micros) {
+        if (lane > 0 || shape.hotRate() == 0) {
+            record(endToEndMicros, micros);
+        }
+    }
+
+    /** A pop was answered, with messages or without. */
+    void popped(boolean served) {
+        if (served) {
+            popsServed++;
+        } else {
+            popsEmpty++;
+        }
     }
 
     private void record(Histogram histogram, long micros) {
@@ -213,12 +257,19 @@ final class Traffic implements AutoCloseable {
         check();
     }
 
+    /** Runs the loop until something holds, at most for a time; false = it never did. */
+    boolean runUntil(BooleanSupplier condition, long nanos) {
+        long until = System.nanoTime() + nanos;
+        loop.runWhile(
+                () -> fatal == null && System.nanoTime() < until && !condition.getAsBoolean());
+        check();
+        return condition.getAsBoolean();
+    }
+
     /** Lets producers finish and consumers work off the backlog; false = it took too long. */
     boolean drain(long nanos) {
         stopProducers();
-        long until = System.nanoTime() + nanos;
-        loop.runWhile(() -> fatal == null && System.nanoTime() < until && !workedOff());
-        check();
+        runUntil(this::workedOff, nanos);
         return ledger.drained();
     }
 
@@ -251,6 +302,14 @@ final class Traffic implements AutoCloseable {
 
     long consumeErrors() {
         return consumeErrors;
+    }
+
+    long popsServed() {
+        return popsServed;
+    }
+
+    long popsEmpty() {
+        return popsEmpty;
     }
 
     @Override

@@ -2,67 +2,77 @@ package io.queenmq.loadtest;
 
 import java.util.Optional;
 
-/** The measured part of a run: everything counted at its start and at its end. */
+/** The measured part of a run: what was moved meanwhile, and what it cost. */
 final class Window {
     private final Traffic traffic;
-    private final Cpu cpu;
-    private final Optional<Server> server;
-    private final long startNanos = System.nanoTime();
-    private final long accepted;
-    private final long acked;
-    private final Cpu.Sample cpuAtStart;
-    private final Optional<Server.Counts> countsAtStart;
-    private double seconds;
-    private long pushed;
-    private long consumed;
-    private Cpu.Sample used = new Cpu.Sample(-1, -1, -1);
-    private Optional<Server.Counts> counts = Optional.empty();
+    private final Meter.Used used;
+    private final long pushed;
+    private final long consumed;
 
-    private Window(Traffic traffic, Cpu cpu, Optional<Server> server) {
+    private Window(Traffic traffic, Meter.Used used, long pushed, long consumed) {
         this.traffic = traffic;
-        this.cpu = cpu;
-        this.server = server;
-        this.accepted = traffic.ledger().acceptedCount();
-        this.acked = traffic.ledger().ackedCount();
-        this.cpuAtStart = cpu.sample();
-        this.countsAtStart = server.map(Server::counts);
+        this.used = used;
+        this.pushed = pushed;
+        this.consumed = consumed;
+    }
+
+    /** Something that keeps the traffic's loop turning. */
+    interface Phase {
+        void run(Traffic traffic);
     }
 
     /** Warms up, then measures for that long. */
     static Window measure(
             Traffic traffic, Cpu cpu, Optional<Server> server, long warmupNanos, long nanos) {
         traffic.run(warmupNanos);
-        Window window = new Window(traffic, cpu, server);
-        traffic.startMeasuring();
-        traffic.run(nanos);
-        traffic.stopMeasuring();
-        window.close();
-        return window;
+        return measure(traffic, cpu, server, t -> t.run(nanos));
     }
 
-    private void close() {
-        seconds = (System.nanoTime() - startNanos) / 1e9;
-        pushed = traffic.ledger().acceptedCount() - accepted;
-        consumed = traffic.ledger().ackedCount() - acked;
-        used = cpu.sample().minus(cpuAtStart);
-        counts = server.map(s -> s.counts().minus(countsAtStart.orElseThrow()));
+    /** Measures a phase. */
+    static Window measure(Traffic traffic, Cpu cpu, Optional<Server> server, Phase phase) {
+        Ledger ledger = traffic.ledger();
+        long accepted = ledger.acceptedCount();
+        long acked = ledger.ackedCount();
+        Meter meter = new Meter(cpu, server);
+        traffic.startMeasuring();
+        phase.run(traffic);
+        traffic.stopMeasuring();
+        Meter.Used used = meter.used();
+        return new Window(
+                traffic, used, ledger.acceptedCount() - accepted, ledger.ackedCount() - acked);
+    }
+
+    Traffic traffic() {
+        return traffic;
+    }
+
+    Meter.Used used() {
+        return used;
+    }
+
+    long pushed() {
+        return pushed;
+    }
+
+    long consumed() {
+        return consumed;
     }
 
     double pushedPerSecond() {
-        return pushed / seconds;
+        return pushed / used.seconds();
     }
 
     double consumedPerSecond() {
-        return consumed / seconds;
+        return consumed / used.seconds();
     }
 
     /** Messages pushed per commit of the database, whoever made it. */
     Optional<Double> messagesPerCommit() {
-        return counts.map(c -> pushed / (double) Math.max(1, c.commits()));
+        return used.counts().map(c -> pushed / (double) Math.max(1, c.commits()));
     }
 
     void report(Outcome outcome) {
-        outcome.figure("seconds", seconds);
+        outcome.figure("seconds", used.seconds());
         outcome.figure("pushed", pushed);
         outcome.figure("acked", consumed);
         outcome.figure("pushedPerSecond", Math.round(pushedPerSecond()));
@@ -71,18 +81,19 @@ final class Window {
                 "throughput   %,.0f msg/s pushed, %,.0f msg/s popped and acknowledged"
                         .formatted(pushedPerSecond(), consumedPerSecond()));
         cpuPerMessage(outcome);
-        counts.ifPresent(
-                c -> {
-                    outcome.figure("commits", c.commits());
-                    outcome.figure("walBytesPerMessage", c.walBytes() / (double) pushed);
-                    outcome.line(
-                            ("database     %.1f messages per commit, %,.0f commits/s,"
-                                            + " %.0f bytes of WAL per message")
-                                    .formatted(
-                                            pushed / (double) c.commits(),
-                                            c.commits() / seconds,
-                                            c.walBytes() / (double) pushed));
-                });
+        used.counts()
+                .ifPresent(
+                        c -> {
+                            outcome.figure("commits", c.commits());
+                            outcome.figure("walBytesPerMessage", c.walBytes() / (double) pushed);
+                            outcome.line(
+                                    ("database     %.1f messages per commit, %,.0f commits/s,"
+                                                    + " %.0f bytes of WAL per message")
+                                            .formatted(
+                                                    pushed / (double) c.commits(),
+                                                    c.commits() / used.seconds(),
+                                                    c.walBytes() / (double) pushed));
+                        });
         outcome.latency("push", traffic.pushMicros());
         if (traffic.endToEndMicros().getTotalCount() > 0) {
             outcome.latency("ack", traffic.ackMicros());
@@ -94,9 +105,9 @@ final class Window {
 
     private void cpuPerMessage(Outcome outcome) {
         StringBuilder line = new StringBuilder("cpu         ");
-        cpuOf(outcome, line, "broker", used.broker());
-        cpuOf(outcome, line, "postgres", used.postgres());
-        cpuOf(outcome, line, "generator", used.generator());
+        cpuOf(outcome, line, "broker", used.cpu().broker());
+        cpuOf(outcome, line, "postgres", used.cpu().postgres());
+        cpuOf(outcome, line, "generator", used.cpu().generator());
         outcome.line(line.toString());
     }
 
@@ -109,6 +120,6 @@ final class Window {
         outcome.figure(process + "CpuMicrosPerMessage", each);
         line.append(
                 " %s %.2f µs per message, %.2f cores;"
-                        .formatted(process, each, micros / 1e6 / seconds));
+                        .formatted(process, each, micros / 1e6 / used.seconds()));
     }
 }

@@ -3,15 +3,17 @@ package io.queenmq.loadtest;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.junit.jupiter.api.Test;
+
 import java.io.IOException;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.Test;
 
 /** The whole generator against a broker in memory that works, and against ones that do not. */
 final class TrafficTest {
     private static final Traffic.Shape SHAPE =
-            new Traffic.Shape("q", "g", 8, 4, 10, 0, 400, 4, 10, 1, Payload.Kind.ORDER, 256);
+            new Traffic.Shape(
+                    "q", "g", 8, 4, 10, 0, 0, 400, 4, 10, 1, false, Payload.Kind.ORDER, 256);
 
     @Test
     void findsNothingWrongWithABrokerThatWorks() throws IOException {
@@ -24,7 +26,8 @@ final class TrafficTest {
     @Test
     void keepsToARate() throws IOException {
         Traffic.Shape rated =
-                new Traffic.Shape("q", "g", 8, 4, 10, 1_000, 0, 4, 10, 1, Payload.Kind.RANDOM, 256);
+                new Traffic.Shape(
+                        "q", "g", 8, 4, 10, 1_000, 0, 0, 4, 10, 1, false, Payload.Kind.RANDOM, 256);
         Ledger ledger = run(FakeBroker.Fault.NONE, rated);
         assertEquals(new Ledger.Verdict(0, 0, 0, 0, 0), ledger.verdict());
         assertTrue(ledger.acceptedCount() <= 600, "at most half a second of the rate and a batch");
@@ -70,9 +73,18 @@ final class TrafficTest {
     private static Ledger run(FakeBroker.Fault fault, Traffic.Shape shape) throws IOException {
         try (FakeBroker broker = new FakeBroker(fault);
                 Traffic traffic = new Traffic(broker.url(), shape)) {
-            traffic.startConsumers();
             traffic.startProducers();
-            traffic.run(TimeUnit.MILLISECONDS.toNanos(500));
+            if (shape.rate() > 0) {
+                traffic.startConsumers();
+                traffic.run(TimeUnit.MILLISECONDS.toNanos(500));
+            } else {
+                // Every lane is deep enough for every fault before anybody reads.
+                long patience = TimeUnit.SECONDS.toNanos(20);
+                assertTrue(traffic.runUntil(() -> traffic.ledger().backlog() >= 320, patience));
+                traffic.startConsumers();
+                assertTrue(
+                        traffic.runUntil(() -> traffic.ledger().ackedCount() >= 1_000, patience));
+            }
             traffic.drain(TimeUnit.SECONDS.toNanos(fault == FakeBroker.Fault.LOSES_ONE ? 2 : 20));
             return traffic.ledger();
         }
