@@ -27,9 +27,7 @@ public final class Maintain implements AutoCloseable {
         }
         jobs.add(
                 new Epochs(
-                        config.epochs(),
-                        new EpochProcedures(database, config.epochs()),
-                        metrics));
+                        config.epochs(), new EpochProcedures(database, config.epochs()), metrics));
         JobRunner runner = new JobRunner(jobs, new JobProcedures(database), config, metrics, clock);
         Duration tick =
                 jobs.stream()
