@@ -16,6 +16,7 @@ import io.queenmq.group.GroupPositions;
 import io.queenmq.group.Groups;
 import io.queenmq.hint.HintOutbox;
 import io.queenmq.http.DataPlane;
+import io.queenmq.maintain.Maintain;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.UuidMint;
 import io.queenmq.notify.NotifyCarrier;
@@ -171,6 +172,8 @@ public final class Broker implements AutoCloseable {
             ack.start();
             Transact transact =
                     new Transact(config.transact(), database, push, ack, mint, metrics, clock);
+
+            parts.own("maintain", new Maintain(config.maintain(), database, metrics, clock));
 
             Router.Builder routes = Router.builder();
             new DataPlane(

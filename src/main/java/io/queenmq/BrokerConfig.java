@@ -9,6 +9,7 @@ import io.queenmq.db.DatabaseConfig;
 import io.queenmq.dedup.DedupConfig;
 import io.queenmq.group.GroupsConfig;
 import io.queenmq.http.HttpConfig;
+import io.queenmq.maintain.MaintainConfig;
 import io.queenmq.pop.PopConfig;
 import io.queenmq.push.PushConfig;
 import io.queenmq.queue.QueueConfig;
@@ -39,7 +40,8 @@ public record BrokerConfig(
         PopConfig pop,
         AckConfig ack,
         TransactConfig transact,
-        CipherConfig cipher) {
+        CipherConfig cipher,
+        MaintainConfig maintain) {
 
     private static final Duration KEEP_ALIVE = Duration.ofMinutes(5);
 
@@ -58,35 +60,43 @@ public record BrokerConfig(
                 PopConfig.DEFAULT,
                 AckConfig.DEFAULT,
                 TransactConfig.DEFAULT,
-                CipherConfig.NONE);
+                CipherConfig.NONE,
+                MaintainConfig.DEFAULT);
     }
 
     /** The same behind another listener. */
     public BrokerConfig with(WebConfig other) {
         return new BrokerConfig(
                 embedded, database, other, http, queue, push, dedup, group, ready, pop, ack,
-                transact, cipher);
+                transact, cipher, maintain);
     }
 
     /** The same with another key. */
     public BrokerConfig with(CipherConfig other) {
         return new BrokerConfig(
                 embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, transact,
-                other);
+                other, maintain);
     }
 
     /** The same with other bounds for pushes. */
     public BrokerConfig with(PushConfig other) {
         return new BrokerConfig(
                 embedded, database, web, http, queue, other, dedup, group, ready, pop, ack,
-                transact, cipher);
+                transact, cipher, maintain);
+    }
+
+    /** The same with other background jobs. */
+    public BrokerConfig with(MaintainConfig other) {
+        return new BrokerConfig(
+                embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, transact,
+                cipher, other);
     }
 
     /** The same with other bounds of transactions. */
     public BrokerConfig with(TransactConfig other) {
         return new BrokerConfig(
                 embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, other,
-                cipher);
+                cipher, maintain);
     }
 
     /**
@@ -117,7 +127,8 @@ public record BrokerConfig(
                 TransactConfig.DEFAULT,
                 settings.find(Variables.ENCRYPTION_KEY)
                         .map(CipherConfig::of)
-                        .orElse(CipherConfig.NONE));
+                        .orElse(CipherConfig.NONE),
+                maintain(settings));
     }
 
     private static boolean embedded(Settings settings) {
@@ -155,6 +166,24 @@ public record BrokerConfig(
         return HttpConfig.of(
                 Duration.ofMillis(settings.get(Variables.POP_TIMEOUT_MS)),
                 !settings.get(Variables.SUBSCRIPTION_MODE).equals("all"));
+    }
+
+    private static MaintainConfig maintain(Settings settings) {
+        MaintainConfig defaults = MaintainConfig.DEFAULT;
+        return new MaintainConfig(
+                Duration.ofMillis(settings.get(Variables.RETENTION_INTERVAL_MS)),
+                Math.toIntExact(settings.get(Variables.RETENTION_BATCH_SIZE)),
+                settings.get(Variables.PARTITION_CLEANUP_ENABLED),
+                Duration.ofMillis(settings.get(Variables.PARTITION_CLEANUP_INTERVAL_MS)),
+                Duration.ofDays(settings.get(Variables.PARTITION_CLEANUP_DAYS)),
+                Duration.ofDays(settings.get(Variables.METRICS_RETENTION_DAYS)),
+                defaults.lease(),
+                defaults.slice(),
+                defaults.epochs()
+                        .withBounds(
+                                settings.get(Variables.EPOCH_ROWS),
+                                settings.get(Variables.EPOCH_MB) << 20,
+                                Duration.ofHours(settings.get(Variables.EPOCH_HOURS))));
     }
 
     private static QueueConfig queue(Settings settings) {

@@ -52,14 +52,15 @@ begin
                          and q.deleted_at is null and g.generation = c.generation
                         then 'released' else 'lost' end as verdict,
                    case when c.lease_conflated then c.batch_end - c.committed - 1 end as conflated,
-                   -- A lower bound only: worth a probe when there is a newer epoch.
-                   case when c.epoch = v_open_epoch then c.epoch else coalesce((
+                   -- A lower bound only, which no other than the open epoch may become: evacuation
+                   -- looks for cursors that name an older one, and does not see this commit yet.
+                   case when c.epoch = v_open_epoch or (
                        select s.epoch
                        from queen_store.segments s
                        where s.partition_id = i.partition_id and s.epoch >= c.epoch
                          and s.base_offset <= c.batch_end
                        order by s.base_offset desc
-                       limit 1), c.epoch) end as epoch,
+                       limit 1) = v_open_epoch then v_open_epoch else c.epoch end as epoch,
                    g.consumed_at
             from (
                 select o.ordinal, p_partition_ids[o.ordinal] as partition_id,
@@ -502,14 +503,14 @@ begin
                        a.action <> 'commit' or e.new_committed >= u.batch_end) as released,
                    a.action in ('file', 'drop')
                        or (a.action = 'commit' and e.new_committed >= u.batch_end) as resets,
-                   case when e.new_committed = u.committed or u.epoch = v_open_epoch then u.epoch
-                        else coalesce((
+                   case when e.new_committed > u.committed and u.epoch <> v_open_epoch and (
                             select s.epoch
                             from queen_store.segments s
                             where s.partition_id = u.partition_id and s.epoch >= u.epoch
                               and s.base_offset <= e.new_committed
                             order by s.base_offset desc
-                            limit 1), u.epoch) end as new_epoch
+                            limit 1) = v_open_epoch then v_open_epoch
+                        else u.epoch end as new_epoch
             from unit u
             left join tally t on t.unit = u.unit
             cross join lateral (

@@ -88,7 +88,7 @@ comment on function queen_store.extend_lease(uuid, uuid, integer) is
 
 -- queen_store.sweep_leases: removes rows of leases that ran out ten minutes ago or more. Until then
 -- nothing is lost by leaving them, nor after: an expired lease is never prolonged.
--- Called by  the job that cleans up
+-- Called by  StorageProcedures
 -- Locks      leases ascending lease_id, skip locked
 -- Returns    rows removed; fewer than p_limit = there are no more of them that are not locked
 -- Cost       1 statement, which walks the primary key from the oldest row on and stops at p_limit;

@@ -242,7 +242,10 @@ begin
                 partition_id, group_id, generation, epoch, committed, batch_end, lease_id,
                 lease_expires_at, attempt_offset, attempt_count, lease_conflated)
             select o.partition_id, o.group_id, o.generation,
-                   case when o.lease_id is null and not o.sealed then o.lane_epoch else o.epoch end,
+                   -- No other than the open epoch, see evacuate.
+                   case when o.lease_id is null and not o.sealed and o.lane_epoch = (
+                            select e.epoch from queen_store.epochs e where e.state = 'open')
+                        then o.lane_epoch else o.epoch end,
                    case when o.sealed then o.last_offset
                         when o.lease_id is null then o.lane_end
                         else o.committed end,

@@ -55,12 +55,23 @@ create table queen_store.queues (
         check (retention_sink_hold ~ '^[A-Za-z0-9._-]{0,64}$'),
     retention_sink_hold_max_seconds integer not null default 604800
         check (retention_sink_hold_max_seconds between 60 and 31536000),
-    dedup_widened_at timestamptz
+    dedup_widened_at timestamptz,
+    unread_expiry_seconds integer generated always as (least(
+        case when retention_enabled then nullif(retention_seconds, 0) end,
+        nullif(max_wait_seconds, 0))) stored,
+    expiry_seconds integer generated always as (least(
+        case when retention_enabled then nullif(retention_seconds, 0) end,
+        case when retention_enabled then nullif(completed_retention_seconds, 0) end,
+        nullif(max_wait_seconds, 0))) stored
 );
 create unique index queues_tenant_id_name_idx on queen_store.queues (tenant_id, name)
     where deleted_at is null;
 create index queues_labels_idx on queen_store.queues (tenant_id, namespace, task)
     where deleted_at is null;
+-- What the background jobs look for: queues whose messages expire, queues to clean up behind.
+create index queues_expiry_idx on queen_store.queues (id)
+    where deleted_at is null and expiry_seconds is not null;
+create index queues_deleted_idx on queen_store.queues (id) where deleted_at is not null;
 
 comment on table queen_store.queues is
     'One row per queue: identity and configuration. A deleted queue keeps its row until clean-up has removed its lanes.';
@@ -92,6 +103,10 @@ comment on column queen_store.queues.ttl_seconds is 'Stored and echoed; no effec
 comment on column queen_store.queues.retention_sink_hold is 'Name of the sink that must have taken a message before age rules remove it.';
 comment on column queen_store.queues.retention_sink_hold_max_seconds is 'Longest time retention_sink_hold may hold a message back.';
 comment on column queen_store.queues.dedup_widened_at is 'When dedup_window_seconds last grew: for a while brokers may still know the shorter window.';
+comment on column queen_store.queues.unread_expiry_seconds is
+    'Age at which a message goes even if nobody has read it: the shorter one of the ages that say so; null = never.';
+comment on column queen_store.queues.expiry_seconds is
+    'Age below which no rule removes a message: the shortest one in force; null = none is.';
 
 -- The partition row is the write serializer of its lane: its lock is held from allocation to
 -- commit. No column that a push writes is indexed but last_write_at, which changes at most once a
@@ -106,6 +121,7 @@ create table queen_store.partitions (
     last_created_at timestamptz,
     last_write_at timestamptz not null default clock_timestamp(),
     oldest_live_at timestamptz,
+    expiry_held_at timestamptz,
     unique (queue_id, name)
 ) with (
     fillfactor = 70,
@@ -117,6 +133,13 @@ create table queen_store.partitions (
 -- Without the id: a plan made while the table is empty would take this index to look one up.
 create index partitions_queue_id_last_write_at_idx
     on queen_store.partitions (queue_id, last_write_at);
+-- Lanes by the age of what expires next. A push changes these columns in an empty lane only.
+create index partitions_expiry_idx
+    on queen_store.partitions (queue_id, greatest(oldest_live_at, expiry_held_at))
+    where oldest_live_at is not null;
+-- Empty lanes, longest idle first.
+create index partitions_idle_idx on queen_store.partitions (last_write_at)
+    where oldest_live_at is null;
 
 comment on table queen_store.partitions is
     'One row per lane: the offset allocator and the bounds of what is retained.';
@@ -131,14 +154,20 @@ comment on column queen_store.partitions.last_created_at is 'created_at of last_
 comment on column queen_store.partitions.last_write_at is
     'When it was last written, exact to one second: indexed, so it moves at most once a second.';
 comment on column queen_store.partitions.oldest_live_at is 'created_at of the segment at log_start; null = nothing retained.';
+comment on column queen_store.partitions.expiry_held_at is
+    'Set where a group has not read what is old enough to go: expiry looks again when messages of this created_at are old enough.';
 
 -- Epochs: the generations of segments. New rows go to the one open epoch.
 create table queen_store.epochs (
     epoch integer primary key,
-    state text not null check (state in ('evacuated', 'open', 'closed', 'sealed')),
+    state text not null
+        check (state in ('evacuated', 'built', 'open', 'closed', 'sealed', 'empty')),
     opened_at timestamptz not null default clock_timestamp(),
     closed_at timestamptz,
-    seal_after xid8
+    holders text[],
+    next_after xid8,
+    walked_partition_id bigint,
+    walked_offset bigint
 );
 create unique index epochs_open_idx on queen_store.epochs (state) where state = 'open';
 insert into queen_store.epochs (epoch, state) values (0, 'evacuated'), (1, 'open');
@@ -146,10 +175,17 @@ insert into queen_store.epochs (epoch, state) values (0, 'evacuated'), (1, 'open
 comment on table queen_store.epochs is
     'Generations of segments: appends go to the open one, 0 takes the survivors of evacuated ones.';
 comment on column queen_store.epochs.epoch is 'Number; key of the partition of queen_store.segments.';
-comment on column queen_store.epochs.state is 'evacuated (0 only), open (one), closed (no new appends) or sealed (no writer left).';
-comment on column queen_store.epochs.opened_at is 'When appends began to go here.';
+comment on column queen_store.epochs.state is
+    'evacuated (0 only), built (the next one), open (one), closed (no new appends), sealed (no writer left) or empty (its table is on the way out).';
+comment on column queen_store.epochs.opened_at is 'When appends began to go here; of a built one, when it was built.';
 comment on column queen_store.epochs.closed_at is 'When the next epoch took over.';
-comment on column queen_store.epochs.seal_after is 'Sealed once every transaction below this one has ended.';
+comment on column queen_store.epochs.holders is
+    'Of a built one: transactions that may not know its table yet. It opens when they have ended.';
+comment on column queen_store.epochs.next_after is
+    'A closed one is sealed once every transaction below this one has ended, an empty one goes once no snapshot is older.';
+comment on column queen_store.epochs.walked_partition_id is
+    'How far a walk in key order has come, null = none is under way: of an evacuation, or in 0 of the removal of what is dead.';
+comment on column queen_store.epochs.walked_offset is 'Offset in that lane up to which, inclusive.';
 
 create table queen_store.segments (
     epoch integer not null,
@@ -221,8 +257,10 @@ create table queen_store.groups (
     seek_rule text check (seek_rule in ('all', 'instant')),
     seek_at timestamptz,
     conflation boolean,
+    swept_generation integer not null default 1,
     unique (queue_id, name)
 );
+create index groups_stale_idx on queen_store.groups (id) where swept_generation < generation;
 
 comment on table queen_store.groups is
     'One row per consumer group of a queue: where lanes without a cursor begin. __QUEUE_MODE__ is the group of pops without one.';
@@ -238,6 +276,7 @@ comment on column queen_store.groups.consumed_at is 'First acknowledgement ever;
 comment on column queen_store.groups.seek_rule is 'Queue-wide seek of this generation; wins over start_rule.';
 comment on column queen_store.groups.seek_at is 'Instant of seek_rule.';
 comment on column queen_store.groups.conflation is 'Last-value delivery, set by the first pop that registers the group; null = not registered.';
+comment on column queen_store.groups.swept_generation is 'Cursors of generations below this one have been removed.';
 
 create table queen_store.cursors (
     partition_id bigint not null,
@@ -354,3 +393,63 @@ comment on column queen_store.dead_letters.created_at is 'When the message was s
 comment on column queen_store.dead_letters.error is 'Reason given by the consumer, or "Retries exhausted".';
 comment on column queen_store.dead_letters.retry_count is 'Failed acks that were charged before.';
 comment on column queen_store.dead_letters.failed_at is 'When it was filed.';
+
+-- Background jobs of the whole cluster: whoever holds the row's lease runs the job.
+create table queen_store.jobs (
+    name text primary key,
+    enabled boolean not null default true,
+    period_ms integer not null check (period_ms >= 1),
+    next_due_at timestamptz not null default clock_timestamp(),
+    holder uuid,
+    lease_until timestamptz,
+    fence bigint not null default 0,
+    runs bigint not null default 0,
+    failures bigint not null default 0,
+    last_started_at timestamptz,
+    last_ended_at timestamptz,
+    last_duration_ms bigint,
+    last_steps integer,
+    last_error text,
+    last_error_at timestamptz
+) with (fillfactor = 50, vacuum_truncate = off);
+
+comment on table queen_store.jobs is
+    'One row per background job. A job without work is not run, so its row does not change then.';
+comment on column queen_store.jobs.name is 'Name of the job.';
+comment on column queen_store.jobs.enabled is 'Set to false to pause the job on every broker; no broker ever writes it.';
+comment on column queen_store.jobs.period_ms is 'Time from the start of a run to that of the next; the broker that started last sets it.';
+comment on column queen_store.jobs.next_due_at is 'Not run before; a run that left work leaves it in the past.';
+comment on column queen_store.jobs.holder is 'Broker that runs it, or that ran it last and has not said so: see lease_until.';
+comment on column queen_store.jobs.lease_until is 'Until then nobody but the holder runs it; null = nobody does.';
+comment on column queen_store.jobs.fence is 'Raised by every claim: what a holder of before says changes nothing.';
+comment on column queen_store.jobs.runs is 'Runs that came to an end.';
+comment on column queen_store.jobs.failures is 'Of these, how many failed.';
+comment on column queen_store.jobs.last_started_at is 'When it was claimed last.';
+comment on column queen_store.jobs.last_ended_at is 'When a run last came to an end.';
+comment on column queen_store.jobs.last_duration_ms is 'How long that run took.';
+comment on column queen_store.jobs.last_steps is 'Of how many steps, each a transaction, that run was.';
+comment on column queen_store.jobs.last_error is 'Why that run failed; null = it did not.';
+comment on column queen_store.jobs.last_error_at is 'When a run last failed.';
+
+create table queen_store.retention_history (
+    minute timestamptz not null,
+    tenant_id uuid not null,
+    queue text not null,
+    rule text not null check (rule in (
+        'retention', 'completed_retention', 'max_wait_time_eviction', 'partition_cleanup')),
+    messages bigint not null,
+    lanes bigint not null,
+    steps bigint not null,
+    primary key (minute, tenant_id, queue, rule)
+) with (fillfactor = 70, vacuum_truncate = off);
+
+comment on table queen_store.retention_history is
+    'What the storage jobs removed, one row per minute, queue and rule, and none where nothing was. Kept for METRICS_RETENTION_DAYS.';
+comment on column queen_store.retention_history.minute is 'Minute, by its beginning.';
+comment on column queen_store.retention_history.tenant_id is 'Owner of the queue.';
+comment on column queen_store.retention_history.queue is 'Name the queue had.';
+comment on column queen_store.retention_history.rule is
+    'retention and max_wait_time_eviction = by age, read or not; completed_retention = read by every group; partition_cleanup = empty lanes without use.';
+comment on column queen_store.retention_history.messages is 'Messages removed.';
+comment on column queen_store.retention_history.lanes is 'Lanes they were in, counted once per step; or lanes removed.';
+comment on column queen_store.retention_history.steps is 'Steps that removed them, each a transaction.';

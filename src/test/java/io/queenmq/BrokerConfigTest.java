@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.queenmq.config.BadSetting;
 import io.queenmq.config.Settings;
 import io.queenmq.db.DatabaseConfig;
+import io.queenmq.maintain.MaintainConfig;
 import io.queenmq.queue.Queues;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -69,7 +70,16 @@ class BrokerConfigTest {
                         "DEFAULT_SUBSCRIPTION_MODE", "all",
                         "QUEEN_CONFIGURE_MODE", "merge",
                         "QUEEN_DEDUP_CACHE_MB", "7",
-                        "QUEEN_TENANCY_HEADER", "1");
+                        "QUEEN_TENANCY_HEADER", "1",
+                        "RETENTION_INTERVAL", "1000",
+                        "RETENTION_BATCH_SIZE", "7",
+                        "QUEEN_PARTITION_CLEANUP_ENABLED", "false",
+                        "PARTITION_CLEANUP_INTERVAL", "2000",
+                        "PARTITION_CLEANUP_DAYS", "3",
+                        "METRICS_RETENTION_DAYS", "4",
+                        "QUEEN_EPOCH_ROWS", "20000",
+                        "QUEEN_EPOCH_MB", "100",
+                        "QUEEN_EPOCH_HOURS", "5");
         assertEquals(7000, config.web().port());
         assertEquals("127.0.0.1", config.web().host());
         assertEquals(2048, config.web().bodyBytesMax());
@@ -83,5 +93,19 @@ class BrokerConfigTest {
         assertFalse(config.http().groupsStartAtNow());
         assertEquals(Queues.Mode.MERGE, config.queue().defaultMode());
         assertEquals(7L << 20, config.dedup().bytesMax());
+        assertEquals(
+                new MaintainConfig(
+                        Duration.ofSeconds(1),
+                        7,
+                        false,
+                        Duration.ofSeconds(2),
+                        Duration.ofDays(3),
+                        Duration.ofDays(4),
+                        MaintainConfig.DEFAULT.lease(),
+                        MaintainConfig.DEFAULT.slice(),
+                        MaintainConfig.DEFAULT
+                                .epochs()
+                                .withBounds(20_000, 100L << 20, Duration.ofHours(5))),
+                config.maintain());
     }
 }

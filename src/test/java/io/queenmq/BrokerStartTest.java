@@ -25,25 +25,13 @@ class BrokerStartTest {
             BrokerConfig free = BrokerConfig.on(database.config());
             Broker broker =
                     new Broker(
-                            new BrokerConfig(
-                                    free.embedded(),
-                                    free.database(),
+                            free.with(
                                     WebConfig.of(
                                             "127.0.0.1",
                                             taken.getLocalPort(),
                                             1 << 20,
                                             Duration.ofMinutes(1),
-                                            false),
-                                    free.http(),
-                                    free.queue(),
-                                    free.push(),
-                                    free.dedup(),
-                                    free.group(),
-                                    free.ready(),
-                                    free.pop(),
-                                    free.ack(),
-                                    free.transact(),
-                                    free.cipher()));
+                                            false)));
             StartRefused refusal = assertThrows(StartRefused.class, broker::start);
             assertEquals(
                     "cannot listen on 127.0.0.1:"

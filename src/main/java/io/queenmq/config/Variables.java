@@ -146,6 +146,79 @@ public final class Variables {
                     "ms",
                     "After that long the server cancels a statement.");
 
+    public static final Variable<Long> RETENTION_INTERVAL_MS =
+            Variable.number(
+                    "RETENTION_INTERVAL",
+                    5_000,
+                    100,
+                    3_600_000,
+                    "ms",
+                    "From one look for messages whose time is over to the next.");
+    public static final Variable<Long> RETENTION_BATCH_SIZE =
+            Variable.number(
+                    "RETENTION_BATCH_SIZE",
+                    200,
+                    1,
+                    10_000,
+                    "partitions",
+                    "How many partitions one step locks, for some milliseconds, while messages"
+                            + " leave them.");
+    public static final Variable<Boolean> PARTITION_CLEANUP_ENABLED =
+            Variable.flag(
+                    "QUEEN_PARTITION_CLEANUP_ENABLED",
+                    Optional.of(true),
+                    "true",
+                    "Whether partitions that are empty and unused are removed.");
+    public static final Variable<Long> PARTITION_CLEANUP_INTERVAL_MS =
+            Variable.number(
+                    "PARTITION_CLEANUP_INTERVAL",
+                    3_600_000,
+                    1_000,
+                    86_400_000,
+                    "ms",
+                    "From one look for such partitions to the next.");
+    public static final Variable<Long> PARTITION_CLEANUP_DAYS =
+            Variable.number(
+                    "PARTITION_CLEANUP_DAYS",
+                    30,
+                    1,
+                    36_500,
+                    "days",
+                    "How long an empty partition has not been written when it is removed.");
+    public static final Variable<Long> METRICS_RETENTION_DAYS =
+            Variable.number(
+                    "METRICS_RETENTION_DAYS",
+                    90,
+                    1,
+                    36_500,
+                    "days",
+                    "How long it is remembered what was removed when.");
+    public static final Variable<Long> EPOCH_ROWS =
+            Variable.number(
+                    "QUEEN_EPOCH_ROWS",
+                    5_000_000,
+                    10_000,
+                    1_000_000_000,
+                    "segments",
+                    "Size at which the log goes on in another table. Smaller ones take appends faster"
+                            + " and come free sooner, but there are at most 16.");
+    public static final Variable<Long> EPOCH_MB =
+            Variable.number(
+                    "QUEEN_EPOCH_MB",
+                    32_768,
+                    64,
+                    16_777_216,
+                    "MiB",
+                    "The same in bytes; counts while at most 8 tables are in use.");
+    public static final Variable<Long> EPOCH_HOURS =
+            Variable.number(
+                    "QUEEN_EPOCH_HOURS",
+                    24,
+                    1,
+                    8_760,
+                    "h",
+                    "Age of a table at which the log goes on in another one; counts likewise.");
+
     private static final SequencedMap<String, List<Variable<?>>> SECTIONS = sections();
 
     private Variables() {}
@@ -181,6 +254,18 @@ public final class Variables {
                         PG_PASSWORD,
                         POOL_SIZE,
                         STATEMENT_TIMEOUT_MS));
+        sections.put(
+                "Storage",
+                List.of(
+                        RETENTION_INTERVAL_MS,
+                        RETENTION_BATCH_SIZE,
+                        PARTITION_CLEANUP_ENABLED,
+                        PARTITION_CLEANUP_INTERVAL_MS,
+                        PARTITION_CLEANUP_DAYS,
+                        METRICS_RETENTION_DAYS,
+                        EPOCH_ROWS,
+                        EPOCH_MB,
+                        EPOCH_HOURS));
         sections.put("Process", List.of(DEDUP_CACHE_MB, ENCRYPTION_KEY, LOG_LEVEL));
         return Collections.unmodifiableSequencedMap(sections);
     }

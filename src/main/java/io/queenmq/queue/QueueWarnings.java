@@ -20,22 +20,14 @@ final class QueueWarnings {
                     "retentionEnabled removes nothing while retentionSeconds and"
                             + " completedRetentionSeconds are 0");
         }
-        if (ages && options.retentionEnabled()) {
-            warnings.add("retention is stored; this version removes no messages by age");
+        if (!options.retentionSinkHold().isEmpty()) {
+            warnings.add("retentionSinkHold is stored; it has no effect in this version");
         }
-        unavailable(warnings, options.maxWaitSeconds() > 0, "maxWaitTimeSeconds");
-        unavailable(warnings, !options.retentionSinkHold().isEmpty(), "retentionSinkHold");
         noEffect(warnings, options.retryDelayMs() != 1_000, "retryDelay");
         noEffect(warnings, options.priority() != 0, "priority");
         noEffect(warnings, options.maxSize() != 0, "maxSize");
         noEffect(warnings, options.ttlSeconds() != 3_600, "ttl");
         return List.copyOf(warnings);
-    }
-
-    private static void unavailable(List<String> warnings, boolean set, String option) {
-        if (set) {
-            warnings.add(option + " is stored; it has no effect in this version");
-        }
     }
 
     private static void noEffect(List<String> warnings, boolean set, String option) {

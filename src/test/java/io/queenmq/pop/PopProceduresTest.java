@@ -313,7 +313,7 @@ class PopProceduresTest extends PopScene {
     }
 
     @Test
-    void readsAcrossEpochs() throws SQLException {
+    void readsAcrossEpochsAndRemembersTheOpenOne() throws SQLException {
         log.fill(lane, 2, 5);
         log.run(
                 "create table queen_store.segments_2 partition of queen_store.segments for values in"
@@ -321,14 +321,17 @@ class PopProceduresTest extends PopScene {
         log.run("update queen_store.segments set epoch = 2 where base_offset = 5");
         List<Claim> claims = log.claimLeased(Job.of(10), group, lane);
         assertEquals(List.of(5, 5), claims.stream().map(Claim::count).toList());
-        log.claimLeased(Job.of(10), group, lane);
         UUID lease = claims.getFirst().leaseId();
         assertNotNull(lease);
+        log.run("update queen_store.epochs set state = 'closed' where epoch = 1");
+        log.run("insert into queen_store.epochs (epoch, state) values (2, 'open')");
         assertEquals("released", log.ackBatch(group, lane, lease, 9));
         assertEquals(
                 2, log.value("select epoch from queen_store.cursors where partition_id = ?", lane));
         log.run("update queen_store.segments set epoch = 1 where epoch = 2");
         log.run("drop table queen_store.segments_2");
+        log.run("delete from queen_store.epochs where epoch = 2");
+        log.run("update queen_store.epochs set state = 'open' where epoch = 1");
     }
 
     @Test

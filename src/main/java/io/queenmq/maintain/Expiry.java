@@ -1,0 +1,61 @@
+package io.queenmq.maintain;
+
+import io.micrometer.core.instrument.Counter;
+import io.queenmq.metrics.Metrics;
+import java.time.Duration;
+
+/** Lets messages expire, queue after queue, some lanes a step. */
+final class Expiry implements Job {
+    private final StorageProcedures procedures;
+    private final MaintainConfig config;
+    private final Counter retention;
+    private final Counter completed;
+    private final Counter evicted;
+
+    private int afterQueueId;
+
+    /** A queue may have more that is due than a step took. */
+    private boolean cut;
+
+    Expiry(StorageProcedures procedures, MaintainConfig config, Metrics metrics) {
+        this.procedures = procedures;
+        this.config = config;
+        this.retention = counter(metrics, "retention");
+        this.completed = counter(metrics, "completed_retention");
+        this.evicted = counter(metrics, "max_wait_time_eviction");
+    }
+
+    private static Counter counter(Metrics metrics, String rule) {
+        return metrics.counter(
+                "queen_maintain_expired_messages_total", "Messages expired.", "rule", rule);
+    }
+
+    @Override
+    public String name() {
+        return "retention";
+    }
+
+    @Override
+    public Duration period() {
+        return config.retentionInterval();
+    }
+
+    @Override
+    public boolean hasWork() {
+        return procedures.hasExpired();
+    }
+
+    @Override
+    public boolean step() {
+        StorageProcedures.Expired expired =
+                procedures.expire(afterQueueId, config.retentionBatchSize());
+        retention.increment((double) expired.retention());
+        completed.increment((double) expired.completed());
+        evicted.increment((double) expired.evicted());
+        Integer last = expired.lastQueueId();
+        boolean more = last != null || cut;
+        cut = last != null;
+        afterQueueId = last == null ? 0 : last;
+        return more;
+    }
+}

@@ -1,0 +1,49 @@
+package io.queenmq.maintain;
+
+import io.micrometer.core.instrument.Counter;
+import io.queenmq.metrics.Metrics;
+import java.time.Duration;
+
+/** Removes lanes that are empty and have not been written for long. */
+final class IdleLanes implements Job {
+    private static final int LANES_MAX = 200;
+
+    private final StorageProcedures procedures;
+    private final MaintainConfig config;
+    private final Counter removed;
+
+    private StorageProcedures.Idle after = StorageProcedures.Idle.FIRST;
+
+    IdleLanes(StorageProcedures procedures, MaintainConfig config, Metrics metrics) {
+        this.procedures = procedures;
+        this.config = config;
+        this.removed =
+                metrics.counter(
+                        "queen_maintain_removed_lanes_total", "Lanes removed that nobody used.");
+    }
+
+    @Override
+    public String name() {
+        return "partition_cleanup";
+    }
+
+    @Override
+    public Duration period() {
+        return config.partitionCleanupInterval();
+    }
+
+    @Override
+    public boolean hasWork() {
+        return procedures.hasIdleLanes(config.partitionCleanupAge());
+    }
+
+    @Override
+    public boolean step() {
+        StorageProcedures.Removed step =
+                procedures.removeIdleLanes(config.partitionCleanupAge(), after, LANES_MAX);
+        removed.increment(step.lanes());
+        StorageProcedures.Idle last = step.last();
+        after = last == null ? StorageProcedures.Idle.FIRST : last;
+        return last != null;
+    }
+}

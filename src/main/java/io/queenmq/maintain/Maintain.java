@@ -1,0 +1,46 @@
+package io.queenmq.maintain;
+
+import io.queenmq.db.Database;
+import io.queenmq.metrics.Metrics;
+import io.queenmq.runtime.Clock;
+import io.queenmq.runtime.Loop;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
+/** The jobs of the whole cluster, as far as it is this broker's turn to run them. */
+public final class Maintain implements AutoCloseable {
+    private static final Duration TICK_MAX = Duration.ofMillis(250);
+
+    private final Loop loop;
+
+    /** Starts them. */
+    public Maintain(MaintainConfig config, Database database, Metrics metrics, Clock clock) {
+        StorageProcedures storage = new StorageProcedures(database);
+        List<Job> jobs = new ArrayList<>();
+        jobs.add(new Expiry(storage, config, metrics));
+        jobs.add(new Cleanup(storage, metrics));
+        jobs.add(new Sweep(storage, config));
+        if (config.partitionCleanup()) {
+            jobs.add(new IdleLanes(storage, config, metrics));
+        }
+        jobs.add(
+                new Epochs(
+                        config.epochs(), new EpochProcedures(database, config.epochs()), metrics));
+        JobRunner runner = new JobRunner(jobs, new JobProcedures(database), config, metrics, clock);
+        Duration tick =
+                jobs.stream()
+                        .map(Job::period)
+                        .min(Comparator.naturalOrder())
+                        .filter(period -> period.compareTo(TICK_MAX) < 0)
+                        .orElse(TICK_MAX);
+        loop = Loop.start("maintain", tick, runner::run, metrics, clock);
+    }
+
+    /** Interrupts the step under way, gives its lease back and ends. */
+    @Override
+    public void close() {
+        loop.close();
+    }
+}

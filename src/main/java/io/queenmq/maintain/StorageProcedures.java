@@ -1,0 +1,192 @@
+package io.queenmq.maintain;
+
+import io.queenmq.db.Database;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import org.jspecify.annotations.Nullable;
+
+/** Steps that keep the storage small, by the clock of the database. */
+final class StorageProcedures {
+    /**
+     * A step of expiry.
+     *
+     * @param lastQueueId the next step begins behind this queue; null = the round is complete
+     */
+    record Expired(
+            int lanes,
+            long retention,
+            long completed,
+            long evicted,
+            @Nullable Integer lastQueueId) {}
+
+    /** A step behind a deleted queue; 0 = no more can be done there now. */
+    record Cleaned(int queueId, long removed) {}
+
+    /** A group that may have cursors of generations before this one. */
+    record Stale(int groupId, int generation) {}
+
+    /**
+     * A step behind a group.
+     *
+     * @param lastName the next step begins behind this lane; null = there are no more
+     * @param clean nothing was left, from the first step on
+     */
+    record Swept(@Nullable String lastName, long removed, boolean clean) {}
+
+    /** The lane that a walk by time of last write came to. */
+    record Idle(Instant lastWriteAt, long id) {
+        static final Idle FIRST = new Idle(Instant.EPOCH, 0);
+    }
+
+    /** A step over idle lanes; the place null = there are no more. */
+    record Removed(int lanes, @Nullable Idle last) {}
+
+    private final Database database;
+
+    StorageProcedures(Database database) {
+        this.database = database;
+    }
+
+    /** Values of a call, and what becomes of its one row. */
+    private interface Row<T extends @Nullable Object> {
+        T read(ResultSet row) throws SQLException;
+    }
+
+    private <T extends @Nullable Object> T call(
+            String name, String sql, Row<T> row, @Nullable Object... arguments) {
+        return database.call(
+                name,
+                session -> {
+                    try (PreparedStatement statement = session.connection().prepareStatement(sql)) {
+                        for (int i = 0; i < arguments.length; i++) {
+                            statement.setObject(i + 1, arguments[i]);
+                        }
+                        try (ResultSet rows = statement.executeQuery()) {
+                            return row.read(rows);
+                        }
+                    }
+                });
+    }
+
+    private boolean asked(String name, String sql, @Nullable Object... arguments) {
+        return call(name, sql, rows -> rows.next() && rows.getBoolean(1), arguments);
+    }
+
+    private int counted(String name, String sql, @Nullable Object... arguments) {
+        return call(name, sql, rows -> rows.next() ? rows.getInt(1) : 0, arguments);
+    }
+
+    boolean hasExpired() {
+        return asked("has_expired", "select queen_store.has_expired(clock_timestamp())");
+    }
+
+    Expired expire(int afterQueueId, int lanesMax) {
+        return call(
+                "expire",
+                "select lanes, retention, completed_retention, max_wait_time_eviction,"
+                        + " last_queue_id from queen_store.expire(clock_timestamp(), ?, ?)",
+                rows -> {
+                    rows.next();
+                    return new Expired(
+                            rows.getInt(1),
+                            rows.getLong(2),
+                            rows.getLong(3),
+                            rows.getLong(4),
+                            rows.getObject(5, Integer.class));
+                },
+                afterQueueId,
+                lanesMax);
+    }
+
+    boolean hasRemains() {
+        return asked("has_remains", "select queen_store.has_remains()");
+    }
+
+    /** Null = there is no deleted queue behind that number. */
+    @Nullable Cleaned cleanDeletedQueue(int afterQueueId, int lanesMax) {
+        return call(
+                "clean_deleted_queue",
+                "select queue_id, removed from queen_store.clean_deleted_queue(?, ?)",
+                rows -> rows.next() ? new Cleaned(rows.getInt(1), rows.getLong(2)) : null,
+                afterQueueId,
+                lanesMax);
+    }
+
+    @Nullable Stale staleGroup(int afterGroupId) {
+        return call(
+                "stale_group",
+                "select group_id, generation from queen_store.stale_group(?)",
+                rows -> rows.next() ? new Stale(rows.getInt(1), rows.getInt(2)) : null,
+                afterGroupId);
+    }
+
+    Swept sweepCursors(Stale group, String afterName, boolean clean, int lanesMax) {
+        return call(
+                "sweep_cursors",
+                "select last_name, removed, clean from queen_store.sweep_cursors(?, ?, ?, ?, ?)",
+                rows -> {
+                    rows.next();
+                    return new Swept(rows.getString(1), rows.getLong(2), rows.getBoolean(3));
+                },
+                group.groupId(),
+                group.generation(),
+                afterName,
+                clean,
+                lanesMax);
+    }
+
+    boolean hasIdleLanes(Duration age) {
+        return asked(
+                "has_idle_lanes",
+                "select queen_store.has_idle_lanes(clock_timestamp() - make_interval(secs => ?))",
+                age.toSeconds());
+    }
+
+    Removed removeIdleLanes(Duration age, Idle after, int lanesMax) {
+        return call(
+                "remove_idle_lanes",
+                "select removed, last_write_at, last_id from queen_store.remove_idle_lanes("
+                        + "clock_timestamp(), clock_timestamp() - make_interval(secs => ?),"
+                        + " ?, ?, ?)",
+                rows -> {
+                    rows.next();
+                    OffsetDateTime last = rows.getObject(2, OffsetDateTime.class);
+                    return new Removed(
+                            rows.getInt(1),
+                            last == null ? null : new Idle(last.toInstant(), rows.getLong(3)));
+                },
+                age.toSeconds(),
+                after.lastWriteAt().atOffset(ZoneOffset.UTC),
+                after.id(),
+                lanesMax);
+    }
+
+    boolean hasLeftovers(Duration historyAge) {
+        return asked(
+                "has_leftovers",
+                "select queen_store.has_leftovers(clock_timestamp() - make_interval(secs => ?))",
+                historyAge.toSeconds());
+    }
+
+    int sweepLeases(int rowsMax) {
+        return counted("sweep_leases", "select queen_store.sweep_leases(?)", rowsMax);
+    }
+
+    int sweepBundles(int rowsMax) {
+        return counted("sweep_bundles", "select queen_store.sweep_bundles(?)", rowsMax);
+    }
+
+    int sweepHistory(Duration age, int rowsMax) {
+        return counted(
+                "sweep_history",
+                "select queen_store.sweep_history("
+                        + "clock_timestamp() - make_interval(secs => ?), ?)",
+                age.toSeconds(),
+                rowsMax);
+    }
+}
