@@ -166,7 +166,8 @@ class MaintainPlanTest {
                 long most = most(plan);
                 String who = connection.equals(early) ? "planned early" : "planned late";
                 assertTrue(most > 0, plan);
-                assertTrue(most <= buffersMax, who + ": " + most + " buffers, at most " + buffersMax);
+                assertTrue(
+                        most <= buffersMax, who + ": " + most + " buffers, at most " + buffersMax);
             } finally {
                 connection.rollback();
                 connection.setAutoCommit(true);
