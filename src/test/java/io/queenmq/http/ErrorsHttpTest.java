@@ -41,7 +41,7 @@ class ErrorsHttpTest {
         "POST, /api/v1/pop/queue/q",
         "POST, /api/v1/push/",
         "PUT, /api/v1/push",
-        "DELETE, /api/v1/resources/queues/",
+        "DELETE, /api/v1/resources/queues",
         "OPTIONS, /api/v1/push",
         "GET, /api/v1/pop/queue/",
         "GET, /api/v1/pop/queue/q/partition/"

@@ -261,9 +261,9 @@ class PushSettleFaultTest {
                         p_partition_ids bigint[], p_flush_ids bigint[], p_settle_above bigint[])
                     returns table (
                         ordinal integer, base_offset bigint, created_at timestamptz,
-                        queue_id integer, last_offset bigint)
+                        queue_id integer, last_offset bigint, written_by xid)
                     language sql stable parallel safe
-                    as 'select 1, 0::bigint, null::timestamptz, 1, 0::bigint'
+                    as 'select 1, 0::bigint, null::timestamptz, 1, 0::bigint, null::xid'
                     """);
             link.swallowAnswers(false);
             link.cut();

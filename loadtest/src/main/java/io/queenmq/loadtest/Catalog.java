@@ -1,7 +1,7 @@
 package io.queenmq.loadtest;
 
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.Stream;
 
 /** Every benchmark, in the order in which all of them run. */
@@ -24,10 +24,18 @@ final class Catalog {
                 Cost::table);
     }
 
-    static Optional<Benchmark> find(String id) {
-        return Stream.concat(all().stream(), Stream.of(cost()))
-                .filter(b -> b.id().equalsIgnoreCase(id))
-                .findFirst();
+    /** Those of "all", of one id, or of several with commas between; empty if one is unknown. */
+    static List<Benchmark> named(String names) {
+        if (names.equals("all")) {
+            return all();
+        }
+        List<Benchmark> found = new ArrayList<>();
+        for (String name : names.split(",", -1)) {
+            Stream.concat(all().stream(), Stream.of(cost()))
+                    .filter(benchmark -> benchmark.id().equalsIgnoreCase(name))
+                    .forEach(found::add);
+        }
+        return found.size() == names.split(",", -1).length ? found : List.of();
     }
 
     /** What the whole is worth; the absolute figures are those of one machine. */

@@ -30,10 +30,13 @@ final class Cost {
 
     private static final List<Rule> RULES =
             List.of(
+                    new Rule("io.queenmq.web.JsonBuffer", "", "render the answer"),
+                    new Rule("io.queenmq.http.PopJson", "", "render the answer"),
                     new Rule("io.queenmq.http.", "write", "render the answer"),
-                    new Rule("io.queenmq.http.", "render", "render the answer"),
+                    new Rule("io.queenmq.web.JsonBody", "", "parse the request"),
+                    new Rule("com.fasterxml.", "", "parse the request"),
                     new Rule("io.queenmq.http.", "", "parse the request"),
-                    new Rule("io.queenmq.web.", "", "parse the request"),
+                    new Rule("io.queenmq.web.", "", "HTTP read and write"),
                     new Rule("org.postgresql.", "", "JDBC"),
                     new Rule("com.zaxxer.", "", "JDBC"),
                     new Rule("io.queenmq.db.", "", "JDBC"),
@@ -50,7 +53,9 @@ final class Cost {
 
     private static final String STATEMENTS =
             """
-            select regexp_replace(left(query, 100), '\\s+', ' ', 'g'), calls,
+            select coalesce(
+                       case when toplevel then substring(query from '(queen_store\\.[a-z_]+)\\(') end,
+                       left(regexp_replace(query, '\\s+', ' ', 'g'), 100)), calls,
                    total_exec_time * 1000, wal_bytes, shared_blks_hit + shared_blks_read, toplevel
             from pg_stat_statements
             where query not like '%pg_stat_statements%'

@@ -66,8 +66,9 @@ final class Jvm {
                 "JFR.start",
                 "name=cost",
                 "settings=none",
-                SAMPLE + "#enabled=true",
-                SAMPLE + "#throttle=500/s");
+                "+" + SAMPLE + "#enabled=true",
+                "+" + SAMPLE + "#stackTrace=true",
+                "+" + SAMPLE + "#throttle=500/s");
     }
 
     void stopRecording(Path file) {

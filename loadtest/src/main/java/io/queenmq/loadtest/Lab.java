@@ -74,11 +74,16 @@ final class Lab implements AutoCloseable {
     }
 
     private Rig start(Optional<Path> server, Map<String, String> environment) throws IOException {
-        Rig rig = Rig.start(launcher, folder.resolve("rig-" + rigs.size()), server, environment);
-        synchronized (rigs) {
-            rigs.add(rig);
-        }
-        return rig;
+        return Rig.start(
+                launcher,
+                folder.resolve("rig-" + rigs.size()),
+                server,
+                environment,
+                started -> {
+                    synchronized (rigs) {
+                        rigs.add(started);
+                    }
+                });
     }
 
     /** The broker that was started first, if any was. */

@@ -74,12 +74,9 @@ public final class Main {
             BenchMain.list(out);
             return true;
         }
-        if (args[0].equals("all")) {
-            return new BenchMain(Options.parse(args, 1), out).run(Catalog.all());
-        }
-        Optional<Benchmark> benchmark = Catalog.find(args[0]);
-        if (benchmark.isPresent()) {
-            return new BenchMain(Options.parse(args, 1), out).run(List.of(benchmark.get()));
+        List<Benchmark> benchmarks = Catalog.named(args[0]);
+        if (!benchmarks.isEmpty()) {
+            return new BenchMain(Options.parse(args, 1), out).run(benchmarks);
         }
         Scenario scenario = scenario(args[0]);
         Options options = Options.parse(args, 1);

@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 
 /**
  * A broker of our own over a fresh database: the embedded server, or one of a PostgreSQL that is
@@ -50,9 +51,14 @@ final class Rig implements AutoCloseable {
     /**
      * @param folder made, and removed at the end
      * @param binaries of an installed PostgreSQL; empty = the embedded one
+     * @param owner told before the broker starts, so that it can end what is only half there
      */
     static Rig start(
-            Path launcher, Path folder, Optional<Path> binaries, Map<String, String> environment)
+            Path launcher,
+            Path folder,
+            Optional<Path> binaries,
+            Map<String, String> environment,
+            Consumer<Rig> owner)
             throws IOException {
         Files.createDirectories(folder);
         Map<String, String> all = new LinkedHashMap<>(environment);
@@ -65,13 +71,9 @@ final class Rig implements AutoCloseable {
             all.put("QUEEN_DATA_DIR", folder.resolve("db").toString());
         }
         Rig rig = new Rig(launcher, folder, all, own);
-        try {
-            rig.startBroker();
-            return rig;
-        } catch (RuntimeException | IOException e) {
-            rig.close();
-            throw e;
-        }
+        owner.accept(rig);
+        rig.startBroker();
+        return rig;
     }
 
     /** Starts the broker, again after it was killed, and waits until it is healthy. */

@@ -56,6 +56,16 @@ final class Server implements AutoCloseable {
             order by name
             """;
 
+    private static final String COMPRESSION =
+            """
+            select case when attstorage = 'e' then 'none'
+                        when attcompression = 'l' then 'lz4'
+                        when attcompression = 'p' then 'pglz'
+                        else current_setting('default_toast_compression') end
+            from pg_attribute
+            where attrelid = to_regclass('queen_store.segments_1') and attname = 'frames'
+            """;
+
     private final Connection connection;
 
     Server(String jdbcUrl) {
@@ -87,6 +97,9 @@ final class Server implements AutoCloseable {
     Map<String, String> settings() {
         Map<String, String> settings = new LinkedHashMap<>();
         query(SETTINGS, rows -> settings.put(rows.getString(1), rows.getString(2)));
+        query(
+                COMPRESSION,
+                rows -> settings.put("compression of segments.frames", rows.getString(1)));
         return settings;
     }
 

@@ -2,6 +2,7 @@ package io.queenmq.loadtest;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
@@ -38,5 +39,12 @@ class CatalogTest {
                 assertFalse(Double.isNaN(gate.must()) && Double.isNaN(gate.aim()), benchmark.id());
             }
         }
+    }
+
+    @Test
+    void findsSeveralByNameAndNothingIfOneIsUnknown() {
+        assertEquals(
+                List.of("W1", "R3"), Catalog.named("w1,R3").stream().map(Benchmark::id).toList());
+        assertTrue(Catalog.named("W1,X9").isEmpty());
     }
 }
