@@ -44,7 +44,9 @@ begin
     if v_ordinals is not null then
         -- Whoever waits for its lease to run out may not be told that it did not.
         v_now := clock_timestamp();
-        select e.epoch into v_open_epoch from queen_store.epochs e where e.state = 'open';
+        select e.epoch into v_open_epoch
+        from queen_store.epochs e
+        where e.state = 'open' and current_setting('transaction_isolation') = 'read committed';
         return query
         with held as materialized (
             select i.ordinal, i.partition_id, i.group_id, c.generation, c.batch_end, p.last_offset,
@@ -318,7 +320,10 @@ begin
     end if;
 
     v_now := clock_timestamp();
-    select e.epoch into v_open_epoch from queen_store.epochs e where e.state = 'open';
+    -- With an older snapshot it may be sealed by now, and be emptied before the cursor is seen.
+    select e.epoch into v_open_epoch
+    from queen_store.epochs e
+    where e.state = 'open' and current_setting('transaction_isolation') = 'read committed';
 
     for v_turn in 1 .. coalesce((select max(t) from unnest(v_turns) t), 0) loop
         -- What each unit may do, and where its keys are to be sought first: in the leased batch, or

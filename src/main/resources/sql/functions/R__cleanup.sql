@@ -230,8 +230,9 @@ comment on function queen_store.sweep_cursors(integer, integer, text, boolean, i
     'A step of removing the cursors of a group that are older than a generation. Locks: groups: one row, skip locked, in the last step; cursors, skip locked.';
 
 -- queen_store.remove_idle_lanes: a step of removing lanes that nobody uses: empty, made and last
--- written before p_before and before their dedup window, without a dead letter and without a live
--- lease. Their cursors go with them. A push to such a lane makes it anew, under another number.
+-- written before p_before and before their dedup window, without a dead letter, a live lease or the
+-- cursor of a group that is not registered. Their cursors go with them. A push to such a lane makes
+-- it anew, under another number.
 -- Commits without a flush, for what is lost is done again: called by brokers in autocommit only.
 -- Called by  StorageProcedures
 -- Locks      partitions, skip locked; cursors, skip locked; retention_history: rows of this minute,
@@ -303,8 +304,16 @@ begin
           and not exists (
               select
               from queen_store.cursors c
+              left join lateral (
+                  select g.generation, g.start_rule, g.seek_rule
+                  from queen_store.groups g
+                  where g.id = c.group_id
+                  limit 1) g on true
               where c.partition_id = l.id
-                and (c.ctid <> all (v_cursors) or c.lease_expires_at > p_now)));
+                and (c.ctid <> all (v_cursors) or c.lease_expires_at > p_now
+                     -- The place of a group that pops single lanes is nowhere but in this row.
+                     or (c.generation = g.generation
+                         and g.start_rule is null and g.seek_rule is null))));
     delete from queen_store.cursors c where c.partition_id = any (v_lanes);
     with removed as (
         delete from queen_store.partitions p where p.id = any (v_lanes) returning p.queue_id)

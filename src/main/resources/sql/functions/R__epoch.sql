@@ -27,7 +27,9 @@ begin
     union all
     select 'seal', e.epoch
     from queen_store.epochs e
-    where e.state = 'closed' or (e.state = 'empty' and e.next_after is null)
+    where e.state = 'closed'
+       or (e.state = 'empty'
+           and (e.next_after is null or e.next_after > pg_snapshot_xmax(pg_current_snapshot())))
     union all
     select d.step, d.epoch from queen_store.departing_epoch() d where d.step <> 'wait'
     union all
@@ -238,7 +240,10 @@ begin
     if pg_current_xact_id_if_assigned() is null then
         update queen_store.epochs e
         set next_after = pg_current_xact_id()
-        where e.state in ('closed', 'empty') and e.next_after is null;
+        where e.state in ('closed', 'empty')
+          -- Or a number of the server that this one was restored from.
+          and (e.next_after is null
+               or e.next_after > pg_snapshot_xmax(pg_current_snapshot()));
     end if;
     update queen_store.epochs e
     set state = 'sealed', next_after = null
@@ -274,6 +279,8 @@ begin
                     select
                     from pg_stat_activity a
                     where a.datname = current_database() and a.pid <> pg_backend_pid()
+                      -- That asks the log nothing, and may take hours.
+                      and a.backend_type is distinct from 'autovacuum worker'
                       and age(a.backend_xmin) > age(e.next_after::xid)) then 'wait'
                 else 'detach' end
     from queen_store.epochs e

@@ -30,18 +30,21 @@ comment on function queen_store.segment_use(
 -- Called by  evacuation_due, sweep_due
 -- Locks      none
 -- Returns    one row: of the rows and bytes read, how many live on
--- Cost       1 statement: some 500 pages, however large the epoch is; no payload is read
+-- Cost       1 statement: some 64 pages, however large the epoch is, and two index probes per row;
+--            no payload is read
 create or replace function queen_store.sample_epoch(p_epoch integer, p_now timestamptz)
 returns table (rows bigint, live_rows bigint, bytes bigint, live_bytes bigint)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 set enable_seqscan = on
+set enable_hashjoin = off
+set enable_mergejoin = off
 set jit = off
 as $$
 #variable_conflict use_column
 declare
-    v_percent double precision := least(100, 500 * 100.0 * 8192 / greatest(
+    v_percent double precision := least(100, 64 * 100.0 * 8192 / greatest(
         pg_relation_size(to_regclass(format('queen_store.segments_%s', p_epoch))), 1));
 begin
     return query

@@ -109,7 +109,7 @@ begin
 
     -- A later statement than the locks, so that it sees what the last holders of the lanes stored.
     with lane as (
-        select p.id, p.log_start, p.last_offset, p.last_created_at, q.due_before,
+        select p.id, i.queue_id, p.log_start, p.last_offset, p.last_created_at, q.due_before,
                make_interval(secs => q.unread_expiry_seconds - q.expiry_seconds) as unread_later,
                case when q.unread_before is null then p.log_start
                     else greatest(p.log_start, 1 + queen_store.start_committed(
@@ -173,17 +173,19 @@ begin
             limit 1) s on true
         offset 0
     )
-    select array_agg(k.new_start order by k.id), array_agg(k.oldest_at order by k.id),
+    -- With their numbers once more: what belongs together goes by its place.
+    select array_agg(k.id order by k.id), array_agg(k.queue_id order by k.id),
+           array_agg(k.new_start order by k.id), array_agg(k.oldest_at order by k.id),
            array_agg(case when k.oldest_at < k.due_before then least(
                k.due_before + least(k.due_before - k.oldest_at, v_held_max),
                k.oldest_at + k.unread_later) end order by k.id),
            array_agg(k.unread_start - k.log_start order by k.id),
            array_agg(k.new_start - k.unread_start order by k.id)
-    into v_starts, v_oldest, v_held, v_unread, v_read
+    into v_ids, v_queue_ids, v_starts, v_oldest, v_held, v_unread, v_read
     from kept k;
 
     update queen_store.partitions p
-    set log_start = v_starts[width_bucket(p.id, v_ids)],
+    set log_start = greatest(p.log_start, v_starts[width_bucket(p.id, v_ids)]),
         oldest_live_at = v_oldest[width_bucket(p.id, v_ids)],
         expiry_held_at = v_held[width_bucket(p.id, v_ids)]
     where p.id = any (v_ids);

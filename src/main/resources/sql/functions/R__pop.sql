@@ -242,9 +242,12 @@ begin
                 partition_id, group_id, generation, epoch, committed, batch_end, lease_id,
                 lease_expires_at, attempt_offset, attempt_count, lease_conflated)
             select o.partition_id, o.group_id, o.generation,
-                   -- No other than the open epoch, see evacuate.
-                   case when o.lease_id is null and not o.sealed and o.lane_epoch = (
-                            select e.epoch from queen_store.epochs e where e.state = 'open')
+                   -- No other than the open epoch, see evacuate; with an older snapshot it may be
+                   -- sealed by now.
+                   case when o.lease_id is null and not o.sealed
+                         and current_setting('transaction_isolation') = 'read committed'
+                         and o.lane_epoch = (
+                             select e.epoch from queen_store.epochs e where e.state = 'open')
                         then o.lane_epoch else o.epoch end,
                    case when o.sealed then o.last_offset
                         when o.lease_id is null then o.lane_end

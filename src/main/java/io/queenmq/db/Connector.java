@@ -92,7 +92,13 @@ final class Connector implements DataSource {
         // Compiling a plan costs more than running any of ours.
         properties.setProperty(
                 "options",
-                "-c jit=off -c statement_timeout=" + statementTimeout.toMillis() + " " + options);
+                "-c jit=off"
+                        // Every function is written for statements that see what locks waited for.
+                        + " -c default_transaction_isolation=read\\ committed"
+                        + " -c statement_timeout="
+                        + statementTimeout.toMillis()
+                        + " "
+                        + options);
         try {
             Connection connection = DRIVER.connect(url(), properties);
             if (connection == null) {

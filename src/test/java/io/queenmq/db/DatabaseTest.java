@@ -69,6 +69,9 @@ class DatabaseTest {
     @Test
     void setsWhatEveryConnectionNeeds() {
         assertEquals("30s", database.call("test", s -> one(s, "show statement_timeout")));
+        assertEquals(
+                "read committed",
+                database.call("test", s -> one(s, "show default_transaction_isolation")));
         assertEquals("off", database.call("test", s -> one(s, "show jit")));
     }
 

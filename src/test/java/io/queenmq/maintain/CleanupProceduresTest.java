@@ -312,6 +312,7 @@ class CleanupProceduresTest {
         int deleted = scene.queue();
         idle(deleted, 40);
         delete(deleted);
+        log.cursor(idle(queue, 40), log.group(queue, "pinned", null, null), -1);
         long made = idle(queue, 40);
         log.run(
                 "update queen_store.partitions set created_at = ?::text::timestamptz where id = ?",

@@ -8,14 +8,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.LogFixture.Claim;
+import io.queenmq.testkit.LogFixture.Item;
 import io.queenmq.testkit.LogFixture.Job;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What of an old epoch moves to epoch 0, and what nobody may notice of it. */
 class EpochEvacuationProceduresTest {
@@ -308,6 +312,44 @@ class EpochEvacuationProceduresTest {
         assertEquals(2, log.claimAuto(1, group, lane).getFirst().from());
         assertEquals(3, log.claimAuto(1, group, lane).getFirst().from());
         assertEquals(2, epochOf(lane));
+    }
+
+    /**
+     * Such a transaction still sees as open what has been sealed since, and gets its number late.
+     */
+    @ParameterizedTest
+    @ValueSource(
+            ints = {Connection.TRANSACTION_REPEATABLE_READ, Connection.TRANSACTION_SERIALIZABLE})
+    void aCursorPlacedWithAnOldSnapshotFindsWhatMoved(int isolation) throws SQLException {
+        long leased = log.lane(queue);
+        long acked = log.lane(queue);
+        for (long each : new long[] {lane, leased, acked}) {
+            log.fill(each, 4, 1);
+        }
+        UUID whole = leaseOf(log.claimFirst(Job.of(1), group, null, null, leased));
+        UUID partly = leaseOf(log.claimFirst(Job.of(2), group, null, null, acked));
+        Connection old = scene.begin(isolation);
+        line(old, "select count(*) from pg_class");
+        scene.rotate();
+        LogFixture behind = new LogFixture(old);
+        for (long each : new long[] {lane, leased, acked}) {
+            log.fill(each, 1, 1);
+        }
+        scene.evacuateAll(1);
+        assertEquals(0, behind.claimFirst(Job.auto(1), group, null, null, lane).getFirst().from());
+        assertEquals("released", behind.ackBatch(group, leased, whole, 0));
+        assertEquals(
+                "done", behind.ack(acked, "g", partly, Item.completed("m0")).getFirst().verdict());
+        old.commit();
+        for (long each : new long[] {lane, leased}) {
+            assertEquals(List.of(), scene.violations(each));
+            assertEquals(1, log.claimAuto(1, group, each).getFirst().from());
+        }
+        assertEquals(List.of(), scene.violations(acked));
+    }
+
+    private static UUID leaseOf(List<Claim> claims) {
+        return Objects.requireNonNull(claims.getFirst().leaseId());
     }
 
     @Test
