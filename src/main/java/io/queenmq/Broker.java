@@ -173,7 +173,10 @@ public final class Broker implements AutoCloseable {
             Transact transact =
                     new Transact(config.transact(), database, push, ack, mint, metrics, clock);
 
-            parts.own("maintain", new Maintain(config.maintain(), database, metrics, clock));
+            parts.own(
+                    "maintain",
+                    new Maintain(
+                            config.maintain(), database, catalog::queueChanged, metrics, clock));
 
             Router.Builder routes = Router.builder();
             new DataPlane(

@@ -237,13 +237,15 @@ comment on function queen_store.sweep_cursors(integer, integer, text, boolean, i
 -- Called by  StorageProcedures
 -- Locks      partitions, skip locked; cursors, skip locked; retention_history: rows of this minute,
 --            by queue
--- Returns    one row: lanes removed, and the lane looked at last, by time of last write and number,
---            to begin the next step behind it; null = there are no more
+-- Returns    one row: lanes removed, the lane looked at last, by time of last write and number, to
+--            begin the next step behind it, null = there are no more; and the queues that lost
+--            lanes, for whoever waits for one by its number
 -- Cost       7 statements; a few index probes per lane
 create or replace function queen_store.remove_idle_lanes(
     p_now timestamptz, p_before timestamptz, p_after_write timestamptz, p_after_id bigint,
     p_limit integer)
-returns table (removed integer, last_write_at timestamptz, last_id bigint)
+returns table (
+    removed integer, last_write_at timestamptz, last_id bigint, queue_ids integer[])
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -331,7 +333,9 @@ begin
     order by q.tenant_id, q.name
     on conflict (minute, tenant_id, queue, rule) do update
     set lanes = h.lanes + excluded.lanes, steps = h.steps + 1;
-    return query select coalesce(cardinality(v_queue_ids), 0), v_last_write_at, v_last_id;
+    return query
+    select coalesce(cardinality(v_queue_ids), 0), v_last_write_at, v_last_id,
+           array(select distinct i.queue_id from unnest(v_queue_ids) i (queue_id));
     perform set_config('synchronous_commit', 'off', true);
 end
 $$;

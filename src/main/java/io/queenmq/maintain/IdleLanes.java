@@ -3,6 +3,7 @@ package io.queenmq.maintain;
 import io.micrometer.core.instrument.Counter;
 import io.queenmq.metrics.Metrics;
 import java.time.Duration;
+import java.util.function.IntConsumer;
 
 /** Removes lanes that are empty and have not been written for long. */
 final class IdleLanes implements Job {
@@ -10,13 +11,23 @@ final class IdleLanes implements Job {
 
     private final StorageProcedures procedures;
     private final MaintainConfig config;
+    private final IntConsumer queueChanged;
     private final Counter removed;
 
     private StorageProcedures.Idle after = StorageProcedures.Idle.FIRST;
 
-    IdleLanes(StorageProcedures procedures, MaintainConfig config, Metrics metrics) {
+    /**
+     * @param queueChanged is told the queues that lost lanes: whoever waits for one by its number
+     *     would not hear of the next push, which makes it anew
+     */
+    IdleLanes(
+            StorageProcedures procedures,
+            MaintainConfig config,
+            IntConsumer queueChanged,
+            Metrics metrics) {
         this.procedures = procedures;
         this.config = config;
+        this.queueChanged = queueChanged;
         this.removed =
                 metrics.counter(
                         "queen_maintain_removed_lanes_total", "Lanes removed that nobody used.");
@@ -42,6 +53,7 @@ final class IdleLanes implements Job {
         StorageProcedures.Removed step =
                 procedures.removeIdleLanes(config.partitionCleanupAge(), after, LANES_MAX);
         removed.increment(step.lanes());
+        step.queueIds().forEach(queueChanged::accept);
         StorageProcedures.Idle last = step.last();
         after = last == null ? StorageProcedures.Idle.FIRST : last;
         return last != null;

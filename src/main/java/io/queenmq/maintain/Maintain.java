@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.IntConsumer;
 
 /** The jobs of the whole cluster, as far as it is this broker's turn to run them. */
 public final class Maintain implements AutoCloseable {
@@ -15,15 +16,24 @@ public final class Maintain implements AutoCloseable {
 
     private final Loop loop;
 
-    /** Starts them. */
-    public Maintain(MaintainConfig config, Database database, Metrics metrics, Clock clock) {
+    /**
+     * Starts them.
+     *
+     * @param queueChanged who keeps something of a queue whose lanes change; told after the commit
+     */
+    public Maintain(
+            MaintainConfig config,
+            Database database,
+            IntConsumer queueChanged,
+            Metrics metrics,
+            Clock clock) {
         StorageProcedures storage = new StorageProcedures(database);
         List<Job> jobs = new ArrayList<>();
         jobs.add(new Expiry(storage, config, metrics));
         jobs.add(new Cleanup(storage, metrics));
         jobs.add(new Sweep(storage, config));
         if (config.partitionCleanup()) {
-            jobs.add(new IdleLanes(storage, config, metrics));
+            jobs.add(new IdleLanes(storage, config, queueChanged, metrics));
         }
         jobs.add(
                 new Epochs(

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Steps that keep the storage small, by the clock of the database. */
@@ -43,8 +44,13 @@ final class StorageProcedures {
         static final Idle FIRST = new Idle(Instant.EPOCH, 0);
     }
 
-    /** A step over idle lanes; the place null = there are no more. */
-    record Removed(int lanes, @Nullable Idle last) {}
+    /**
+     * A step over idle lanes.
+     *
+     * @param last null = there are no more
+     * @param queueIds the queues that lost lanes
+     */
+    record Removed(int lanes, @Nullable Idle last, List<Integer> queueIds) {}
 
     private final Database database;
 
@@ -150,7 +156,8 @@ final class StorageProcedures {
     Removed removeIdleLanes(Duration age, Idle after, int lanesMax) {
         return call(
                 "remove_idle_lanes",
-                "select removed, last_write_at, last_id from queen_store.remove_idle_lanes("
+                "select removed, last_write_at, last_id, queue_ids"
+                        + " from queen_store.remove_idle_lanes("
                         + "clock_timestamp(), clock_timestamp() - make_interval(secs => ?),"
                         + " ?, ?, ?)",
                 rows -> {
@@ -158,7 +165,8 @@ final class StorageProcedures {
                     OffsetDateTime last = rows.getObject(2, OffsetDateTime.class);
                     return new Removed(
                             rows.getInt(1),
-                            last == null ? null : new Idle(last.toInstant(), rows.getLong(3)));
+                            last == null ? null : new Idle(last.toInstant(), rows.getLong(3)),
+                            List.of((Integer[]) rows.getArray(4).getArray()));
                 },
                 age.toSeconds(),
                 after.lastWriteAt().atOffset(ZoneOffset.UTC),
