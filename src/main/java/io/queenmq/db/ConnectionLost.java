@@ -10,13 +10,19 @@ public final class ConnectionLost extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     private final transient Backend backend;
+    private final SQLException error;
 
-    public ConnectionLost(Backend backend, SQLException cause) {
-        super(cause);
+    public ConnectionLost(Backend backend, SQLException error) {
+        super(error);
         this.backend = backend;
+        this.error = error;
     }
 
     public Backend backend() {
         return backend;
+    }
+
+    SQLException error() {
+        return error;
     }
 }

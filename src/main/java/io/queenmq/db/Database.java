@@ -146,6 +146,34 @@ public final class Database implements AutoCloseable {
                 });
     }
 
+    /**
+     * The same for work of which it makes no difference whether it ran once or twice, such as a
+     * look-up: when the connection breaks it is run again, at most three times.
+     *
+     * @throws QueenException as {@link #call(String, Work)}, but {@code DATABASE_AWAY} where that
+     *     throws {@code OUTCOME_UNKNOWN}
+     */
+    public <T extends @Nullable Object> T repeatable(String statement, Work<T> work) {
+        return timed(
+                statement,
+                () -> {
+                    for (int attempt = 1; ; attempt++) {
+                        try {
+                            return once(work);
+                        } catch (QueenException e) {
+                            if (!(e.getCause() instanceof ConnectionLost lost)) {
+                                throw e;
+                            }
+                            if (attempt == ATTEMPTS_MAX) {
+                                throw Refusals.away(lost.error());
+                            }
+                            retries.increment();
+                            pauseBeforeRetry(attempt);
+                        }
+                    }
+                });
+    }
+
     private Duration left(String statement, long deadlineNanos) {
         long nanos = deadlineNanos - clock.nanos();
         if (nanos <= 0) {

@@ -28,12 +28,14 @@ final class LaneProcedures {
 
     /** Per name the lane, made if missing; null where another transaction is making it. */
     List<@Nullable Lane> ensure(List<LaneName> names) {
-        return database.call("ensure_lanes", session -> lanes(session.connection(), ENSURE, names));
+        return database.repeatable(
+                "ensure_lanes", session -> lanes(session.connection(), ENSURE, names));
     }
 
     /** Per name the lane; null where there is none. */
     List<@Nullable Lane> find(List<LaneName> names) {
-        return database.call("find_lanes", session -> lanes(session.connection(), FIND, names));
+        return database.repeatable(
+                "find_lanes", session -> lanes(session.connection(), FIND, names));
     }
 
     private static List<@Nullable Lane> lanes(

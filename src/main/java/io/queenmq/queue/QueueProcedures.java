@@ -46,7 +46,7 @@ final class QueueProcedures {
     }
 
     Optional<Queue> find(UUID tenant, String queue) {
-        return database.call(
+        return database.repeatable(
                 "find_queue",
                 session -> {
                     try (PreparedStatement statement =

@@ -219,6 +219,38 @@ class DatabaseTest {
         }
     }
 
+    @Test
+    void whatMayRunTwiceRunsAgainWhenItsConnectionBreaks() throws Exception {
+        try (TcpProxy link = new TcpProxy(test.host(), test.port());
+                Database cut =
+                        new Database(
+                                DatabaseConfig.of(
+                                                "127.0.0.1",
+                                                link.port(),
+                                                test.name(),
+                                                test.user(),
+                                                "")
+                                        .withPoolSize(1),
+                                metrics,
+                                Clock.SYSTEM)) {
+            AtomicInteger runs = new AtomicInteger();
+            Database.Work<Object> work =
+                    session -> {
+                        if (runs.incrementAndGet() < 3) {
+                            link.cut();
+                        }
+                        return one(session, "select 7");
+                    };
+            assertEquals(7, cut.repeatable("test", work));
+            assertEquals(3, runs.get());
+            runs.set(-2);
+            QueenException away =
+                    assertThrows(QueenException.class, () -> cut.repeatable("test", work));
+            assertEquals(Failure.DATABASE_AWAY, away.failure());
+            assertEquals(2, runs.get());
+        }
+    }
+
     private static void awaitBlocked(Connection observer, Backend backend) throws SQLException {
         boolean blocked = false;
         while (!blocked) {

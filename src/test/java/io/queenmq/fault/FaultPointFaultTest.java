@@ -91,6 +91,9 @@ final class FaultPointFaultTest {
     private static final String REPEATED = "repeated by its caller: the same once more";
     private static final String NOTHING_LEFT = "repeated by its caller: nothing left to delete";
     private static final String STORES_NOTHING = "looks at sessions, stores nothing";
+    private static final String JOB =
+            "a step of a job: the next one goes on from what is stored, see EpochPropertyTest,"
+                    + " EpochDropProceduresTest, JobRunnerTest";
 
     /** Of the others that change something, why no case is needed. */
     private static final Map<String, String> ELSEWHERE =
@@ -106,7 +109,25 @@ final class FaultPointFaultTest {
                     Map.entry("replay_dead_letter", "LostReplayHttpTest"),
                     Map.entry("release_lease", "PopTroubleTest; without it the lease runs out"),
                     Map.entry("oldest_writer", STORES_NOTHING),
-                    Map.entry("safe_instant", STORES_NOTHING));
+                    Map.entry("safe_instant", STORES_NOTHING),
+                    Map.entry("build_epoch", JOB),
+                    Map.entry("claim_job", JOB),
+                    Map.entry("clean_deleted_queue", JOB),
+                    Map.entry("drop_epoch", JOB),
+                    Map.entry("epoch_work", JOB),
+                    Map.entry("evacuate", JOB),
+                    Map.entry("expire", JOB),
+                    Map.entry("keep_job", JOB),
+                    Map.entry("open_epoch", JOB),
+                    Map.entry("register_jobs", JOB),
+                    Map.entry("release_job", JOB),
+                    Map.entry("remove_idle_lanes", JOB),
+                    Map.entry("seal_epochs", JOB),
+                    Map.entry("sweep_bundles", JOB),
+                    Map.entry("sweep_cursors", JOB),
+                    Map.entry("sweep_epoch", JOB),
+                    Map.entry("sweep_history", JOB),
+                    Map.entry("sweep_leases", JOB));
 
     private static PostgresProcess postgres;
     private static PostgresLink link;
