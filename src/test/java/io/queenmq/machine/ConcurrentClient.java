@@ -75,8 +75,30 @@ final class ConcurrentClient implements AutoCloseable {
         return deadLetters - replays;
     }
 
+    /**
+     * For when every client has ended: a copy of a dead letter has its name only when the replay
+     * was answered, and somebody may have leased and acknowledged it by its real id before.
+     */
     List<Event> events(String lane, String group) {
-        return events.getOrDefault(lane + group, List.of());
+        return events.getOrDefault(lane + group, List.of()).stream().map(this::named).toList();
+    }
+
+    private Event named(Event event) {
+        if (!(event.call() instanceof Call.Acked acked)) {
+            return event;
+        }
+        List<Item> items =
+                acked.items().stream()
+                        .map(
+                                item ->
+                                        new Item(
+                                                item.unit(),
+                                                machine.name(item.transactionId()),
+                                                item.status(),
+                                                item.error()))
+                        .toList();
+        return new Event(
+                event.start(), event.end(), new Call.Acked(acked.lease(), items, acked.outcomes()));
     }
 
     void addPushes(String lane, LaneHistory history) {

@@ -269,6 +269,11 @@ final class SqlMachine implements Machine {
         return STRANGER;
     }
 
+    /** What an id that a message really has is called here. */
+    String name(String realId) {
+        return names.getOrDefault(realId, realId);
+    }
+
     /** Ids of the messages that a delivery brought, from this offset on. */
     List<String> ids(Delivered delivered, long from) throws SQLException {
         Held held = deliveries.get(delivered);
