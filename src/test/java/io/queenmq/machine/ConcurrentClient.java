@@ -370,6 +370,7 @@ final class ConcurrentClient implements AutoCloseable {
         Matcher moved = MOVED.matcher(line);
         if (moved.matches()) {
             replays++;
+            note(replay.partition(), replay.group(), start, new Call.Replayed(replay.offset()));
             pushes.add(
                     new Push(
                             replay.toPartition(),

@@ -48,6 +48,11 @@ final class CursorHistory {
         record Expired() implements Call {}
 
         record Sought(long committed) implements Call {}
+
+        /**
+         * The dead letter of that message went to some lane: a repeated failure meets it no more.
+         */
+        record Replayed(long offset) implements Call {}
     }
 
     private final State state = new State();
@@ -167,6 +172,8 @@ final class CursorHistory {
                 cursor.expiresSeconds = 0;
                 yield held;
             }
+            case Call.Replayed replayed ->
+                    state.deadLetters.removeIf(letter -> letter.offset() == replayed.offset());
             case Call.Sought sought -> {
                 lane.cursors.put(group, new Cursor(1, sought.committed()));
                 yield true;
