@@ -335,13 +335,12 @@ comment on function queen_store.transact(
     'A bundle of pushes and acknowledgements: one commit, or verdicts and no effect. Locks: bundles: one row of its own, for a bundle without pushes; partitions, ascending id; cursors ascending (partition_id, group_id); waits up to 2 s for each; groups at a group''s first ack ever, skip locked; epochs as append.';
 
 -- queen_store.note_bundle: leaves a trace of a bundle that stores no message, by which its commit
--- is recognised when the answer is lost; a stored message carries its flush id. It is here that
--- old traces are removed, so that an idle database runs no job for them.
+-- is recognised when the answer is lost; a stored message carries its flush id. sweep_bundles
+-- removes it when nobody asks any more.
 -- Called by  transact
--- Locks      bundles: the new row; expired rows, skip locked
+-- Locks      bundles: the new row
 -- Returns    null, or the transaction that it was if the bundle committed before
--- Cost       1 statement; in one call of 64, by the id, 1 more, which removes up to 512 rows by the
---            primary key: ids ascend with time, so the first rows are the oldest
+-- Cost       1 statement
 create or replace function queen_store.note_bundle(p_bundle_id uuid)
 returns xid
 language plpgsql volatile parallel unsafe
@@ -358,26 +357,9 @@ begin
         return (
             select b.xmin from queen_store.bundles b where b.bundle_id = p_bundle_id);
     end if;
-    -- Whoever has an older snapshot open keeps the index entries of removed rows alive, and every
-    -- sweep reads past them: so one in 64 sweeps, and takes what the others left.
-    if get_byte(uuid_send(p_bundle_id), 15) % 64 = 0 then
-        delete from queen_store.bundles b
-        where b.bundle_id = any (array(
-            select e.bundle_id
-            from queen_store.bundles e
-            where e.bundle_id = any (array(
-                select o.bundle_id
-                from (
-                    select f.bundle_id, f.committed_at
-                    from queen_store.bundles f
-                    order by f.bundle_id
-                    limit 512) o
-                where o.committed_at < clock_timestamp() - interval '10 minutes'))
-            for update skip locked));
-    end if;
     return null;
 end
 $$;
 
 comment on function queen_store.note_bundle(uuid) is
-    'Leaves a trace of a bundle without pushes and removes old ones; tells whether it committed before. Locks: bundles: the new row; expired rows, skip locked.';
+    'Leaves a trace of a bundle without pushes; tells whether it committed before. Locks: bundles: the new row.';

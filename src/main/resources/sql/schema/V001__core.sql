@@ -348,7 +348,7 @@ create table queen_store.bundles (
     vacuum_truncate = off
 );
 comment on table queen_store.bundles is
-    'One row per transaction without pushes: the trace by which a broker that lost the answer recognises its commit. Removed after 10 minutes by later ones.';
+    'One row per transaction without pushes: the trace by which a broker that lost the answer recognises its commit. Removed after 10 minutes.';
 comment on column queen_store.bundles.bundle_id is 'The transactionId of its answer: a UUIDv7, so that rows stand in order of time.';
 comment on column queen_store.bundles.committed_at is 'When the row was written, before any other effect of the transaction.';
 
