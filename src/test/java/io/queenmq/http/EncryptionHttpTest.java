@@ -171,6 +171,15 @@ class EncryptionHttpTest {
                                 "{\"items\":[" + Http.item(queue, "p", null, "1") + "]}");
         assertEquals(409, refused.status(), refused.body());
         assertTrue(refused.json().text("error").contains("QUEEN_ENCRYPTION_KEY"));
+        Http.Reply mixed =
+                keyless.http()
+                        .pushItems(
+                                List.of(
+                                        Http.item(queue, "p", null, "1"),
+                                        Http.item("plain-beside", "p", null, "1")));
+        assertEquals(201, mixed.status());
+        assertEquals("failed", mixed.json().text(0, "status"));
+        assertEquals("queued", mixed.json().text(1, "status"));
         assertEquals(0, stored(queue).size());
         http.push(queue, "p", "1");
         assertEquals(

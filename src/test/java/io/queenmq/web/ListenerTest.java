@@ -182,6 +182,14 @@ class ListenerTest {
         }
     }
 
+    @Test
+    @Contract("http-14")
+    void theOlderVersionOfHttpIsNotSpoken() throws IOException {
+        try (RawClient client = fixture.connect()) {
+            assertEquals(505, client.send("GET /ping HTTP/1.0\r\nHost: q\r\n\r\n").read().status());
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {
