@@ -66,7 +66,9 @@ class ArchitectureTest {
                             entry("hint", Set.of()),
                             // Carries hints in and out.
                             entry("notify", Set.of("hint", "ready", "group", "queue")),
-                            entry("maintain", Set.of())));
+                            entry("maintain", Set.of()),
+                            // Asks the server itself, by way of db alone.
+                            entry("doctor", Set.of())));
 
     /** Other classes that speak JDBC, and why. */
     private static final Set<String> JDBC_TOO =

@@ -1,8 +1,10 @@
 package io.queenmq.cli;
 
+import io.queenmq.config.Settings;
 import io.queenmq.runtime.StartRefused;
 import io.queenmq.runtime.Version;
 import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
@@ -21,6 +23,7 @@ import picocli.CommandLine.IVersionProvider;
             "  PORT=7000 queen serve              the same on another port",
             "  PG_HOST=db PG_USER=queen PG_PASSWORD=secret PG_DATABASE=queen queen serve",
             "                                     serve from a PostgreSQL of yours, 15 to 18",
+            "  queen doctor                       what is wrong with the PostgreSQL server, if anything",
             "  queen config                       every setting, with its default and range",
             "",
             "Settings are environment variables: see docs/configuration.md."
@@ -36,7 +39,14 @@ public final class QueenCommand implements Runnable {
 
     /** Returns the exit code once the command has ended. */
     public static int run(String... args) {
+        PrintWriter out = new PrintWriter(System.out, true, StandardCharsets.UTF_8);
+        return commandLine(Settings.ofProcess(), out).execute(args);
+    }
+
+    /** All commands; those beside a broker have these settings and write there. */
+    static CommandLine commandLine(Settings settings, PrintWriter out) {
         CommandLine line = new CommandLine(new QueenCommand());
+        line.addSubcommand(new Examine(settings, out));
         line.setExecutionExceptionHandler(
                 (exception, command, parsed) -> {
                     if (exception instanceof StartRefused) {
@@ -47,7 +57,7 @@ public final class QueenCommand implements Runnable {
                     }
                     throw exception;
                 });
-        return line.execute(args);
+        return line;
     }
 
     @Override

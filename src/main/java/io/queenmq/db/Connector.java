@@ -70,19 +70,13 @@ final class Connector implements DataSource {
      *     the socket wait without limit
      */
     Connection open(Duration statementTimeout) throws SQLException {
-        Properties properties = new Properties();
-        properties.setProperty("user", config.user());
-        properties.setProperty("password", config.password());
+        Properties properties = login(config);
         properties.setProperty("ApplicationName", applicationPrefix() + opened.incrementAndGet());
         // Prepared on the server from the first use: a hot call is parsed once per connection.
         properties.setProperty("prepareThreshold", "1");
         properties.setProperty("binaryTransfer", "true");
         properties.setProperty("preparedStatementCacheQueries", "256");
         properties.setProperty("preparedStatementCacheSizeMiB", "8");
-        properties.setProperty("tcpKeepAlive", "true");
-        properties.setProperty("connectTimeout", "5");
-        properties.setProperty("loginTimeout", "10");
-        properties.setProperty("cancelSignalTimeout", "5");
         // A server that was demoted after a failover takes connections but no writes.
         properties.setProperty("targetServerType", "primary");
         // The server cancels first and answers; the socket gives up only when it does not.
@@ -100,10 +94,7 @@ final class Connector implements DataSource {
                         + " "
                         + options);
         try {
-            Connection connection = DRIVER.connect(url(), properties);
-            if (connection == null) {
-                throw new SQLException("not a PostgreSQL address: " + config);
-            }
+            Connection connection = connect(config, properties);
             if (outage.getAndSet(null) != null) {
                 LOG.log(Level.INFO, "the database is reached again address={0}", config);
             }
@@ -125,12 +116,45 @@ final class Connector implements DataSource {
         }
     }
 
+    /**
+     * Opens a connection as any application would: with the settings that the server has for the
+     * role, nothing prepared there, and to a standby where no server takes writes.
+     */
+    static Connection openPlain(DatabaseConfig config) throws SQLException {
+        Properties properties = login(config);
+        properties.setProperty("ApplicationName", "queen-inspection");
+        properties.setProperty("targetServerType", "preferPrimary");
+        properties.setProperty("prepareThreshold", "0");
+        properties.setProperty("socketTimeout", "30");
+        return connect(config, properties);
+    }
+
+    private static Properties login(DatabaseConfig config) {
+        Properties properties = new Properties();
+        properties.setProperty("user", config.user());
+        properties.setProperty("password", config.password());
+        properties.setProperty("tcpKeepAlive", "true");
+        properties.setProperty("connectTimeout", "5");
+        properties.setProperty("loginTimeout", "10");
+        properties.setProperty("cancelSignalTimeout", "5");
+        return properties;
+    }
+
+    private static Connection connect(DatabaseConfig config, Properties properties)
+            throws SQLException {
+        Connection connection = DRIVER.connect(url(config), properties);
+        if (connection == null) {
+            throw new SQLException("not a PostgreSQL address: " + config);
+        }
+        return connection;
+    }
+
     /** Null while connections can be opened. */
     @Nullable Outage outage() {
         return outage.get();
     }
 
-    private String url() {
+    private static String url(DatabaseConfig config) {
         StringBuilder hosts = new StringBuilder();
         for (String host : config.host().split(",", -1)) {
             hosts.append(hosts.isEmpty() ? "" : ",")

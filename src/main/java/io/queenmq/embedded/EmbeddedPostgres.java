@@ -211,7 +211,9 @@ public final class EmbeddedPostgres implements AutoCloseable {
 
     private void startServer() {
         try {
-            Files.writeString(folder.server().resolve("queen.conf"), ServerSettings.render());
+            Files.writeString(
+                    folder.server().resolve("queen.conf"),
+                    ServerSettings.render(Machine.holding(folder.server())));
             run(
                     user,
                     "",

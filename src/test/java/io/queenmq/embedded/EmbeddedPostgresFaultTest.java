@@ -19,6 +19,7 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -83,6 +84,9 @@ class EmbeddedPostgresFaultTest {
             }
             assertThrows(SQLException.class, () -> connect(server, "guess"));
             assertEquals(
+                    Optional.of(new RunningServer(port, server.password())),
+                    RunningServer.in(folder));
+            assertEquals(
                     "rw-------",
                     PosixFilePermissions.toString(
                             Files.getPosixFilePermissions(folder.resolve("pgpass"))));
@@ -99,6 +103,7 @@ class EmbeddedPostgresFaultTest {
             assertNotEquals(first, postmaster(folder).pid());
         }
         assertFalse(Files.exists(folder.resolve("server/postmaster.pid")));
+        assertEquals(Optional.empty(), RunningServer.in(folder));
 
         try (EmbeddedPostgres again = start(folder);
                 Connection connection = connect(again)) {
@@ -144,6 +149,35 @@ class EmbeddedPostgresFaultTest {
             assertEquals(1, one(connection, "select 1"));
             // Its pid file goes a moment before the process does.
             orphan.onExit().get(30, TimeUnit.SECONDS);
+        }
+    }
+
+    /** The server reads its files for {@code pg_file_settings}, and says what it would refuse. */
+    @Test
+    void acceptsWhatItIsToldOnMachinesOfAnySize(@TempDir Path folder) throws Exception {
+        try (EmbeddedPostgres server = start(folder);
+                Connection connection = connect(server)) {
+            for (Machine machine : ServerSettingsTest.MACHINES) {
+                Files.writeString(
+                        folder.resolve("server/queen.conf"), ServerSettings.render(machine));
+                // What needs a restart to change has been understood.
+                assertEquals(
+                        0L,
+                        one(
+                                connection,
+                                "select count(*) from pg_file_settings where error is not null and"
+                                        + " not (name in ('shared_buffers', 'wal_buffers') and"
+                                        + " error = 'setting could not be applied')"),
+                        machine.toString());
+            }
+            Files.writeString(folder.resolve("server/queen.conf"), "wal_compression = lz4\n");
+            assertEquals(
+                    1L,
+                    one(
+                            connection,
+                            "select count(*) from pg_file_settings where name = 'wal_compression'"
+                                    + " and error is not null"),
+                    "the bundled build has no lz4");
         }
     }
 
