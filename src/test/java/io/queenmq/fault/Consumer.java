@@ -1,5 +1,6 @@
 package io.queenmq.fault;
 
+import io.queenmq.pop.PopRequest;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -15,15 +16,22 @@ final class Consumer {
     /** How it takes messages and ends their leases. */
     enum Manner {
         /** Acknowledges each batch as a whole. */
-        WHOLE_BATCHES,
+        WHOLE_BATCHES(PopRequest.QUEUE_MODE),
         /** Renews the lease, acknowledges a part, then by turns gives back the rest or ends it. */
-        STEP_BY_STEP,
+        STEP_BY_STEP(PopRequest.QUEUE_MODE),
         /** Another group, whose messages count as acknowledged before they leave the broker. */
-        AT_MOST_ONCE,
+        AT_MOST_ONCE("listeners"),
         /**
          * Another group, which copies to a second queue: the copy and the ack in one transaction.
          */
-        COPYING
+        COPYING("copiers");
+
+        /** The group, as it is stored. */
+        final String group;
+
+        Manner(String group) {
+            this.group = group;
+        }
     }
 
     /** The queue that {@link Manner#COPYING} copies to. */
@@ -31,10 +39,6 @@ final class Consumer {
         return queue + "-copy";
     }
 
-    /** The group of {@link Manner#AT_MOST_ONCE}. */
-    static final String LISTENERS = "listeners";
-
-    private static final String COPIERS = "copiers";
     private static final String UNANSWERED = "unanswered";
 
     /** Messages of one pop that is acknowledged before it leaves. */
@@ -112,12 +116,12 @@ final class Consumer {
                     case STEP_BY_STEP -> "&batch=10&leaseSeconds=" + leaseSeconds;
                     case AT_MOST_ONCE ->
                             "&autoAck=true&subscriptionMode=all&consumerGroup="
-                                    + LISTENERS
+                                    + manner.group
                                     + "&batch="
                                     + HEARD_AT_ONCE;
                     case COPYING ->
                             "&batch=10&subscriptionMode=all&consumerGroup="
-                                    + COPIERS
+                                    + manner.group
                                     + "&leaseSeconds="
                                     + leaseSeconds;
                 };
@@ -193,7 +197,7 @@ final class Consumer {
                         message.get("transactionId"),
                         message.get("partitionId"),
                         message.get("leaseId"),
-                        COPIERS);
+                        manner.group);
     }
 
     /** Why it was rolled back; empty if it was not. */

@@ -243,7 +243,7 @@ final class FaultPointFaultTest {
             Books books = workload.books();
             books.awaitAccepted(100);
             workload.finish();
-            Stored.awaitAcknowledged(postgres, queue);
+            Stored.awaitAcknowledged(postgres, workload);
             assertEquals(Set.of(), books.violations());
             assertTrue(
                     books.unheard() <= Consumer.HEARD_AT_ONCE * (1 + books.troubles()),

@@ -91,8 +91,11 @@ final class Stored {
         }
     }
 
-    /** Returns when every group of the queue has acknowledged all that is stored. */
-    static void awaitAcknowledged(PostgresProcess postgres, String queue) throws SQLException {
+    /**
+     * Returns when every group of the workload has acknowledged all that is stored; the call that
+     * registers a group may be the one that broke, so it need not be there yet.
+     */
+    static void awaitAcknowledged(PostgresProcess postgres, Workload workload) throws SQLException {
         try (Connection connection = postgres.connect()) {
             List<String> open = new ArrayList<>();
             try {
@@ -100,7 +103,7 @@ final class Stored {
                         "acks of all that is stored",
                         () -> {
                             open.clear();
-                            open.addAll(unacknowledged(connection, queue));
+                            open.addAll(unacknowledged(connection, workload));
                             return open.isEmpty();
                         });
             } catch (AssertionError e) {
@@ -109,20 +112,21 @@ final class Stored {
         }
     }
 
-    private static List<String> unacknowledged(Connection connection, String queue)
+    private static List<String> unacknowledged(Connection connection, Workload workload)
             throws SQLException {
         return Lines.lines(
                 connection,
                 """
-                select g.name || ' in ' || p.name || ' of number ' || p.id, c.committed,
+                select u.name || ' in ' || p.name || ' of number ' || p.id, c.committed,
                        p.last_offset, c.batch_end, c.lease_expires_at
                 from queen_store.queues q
                 join queen_store.partitions p on p.queue_id = q.id
-                join queen_store.groups g on g.queue_id = q.id
+                cross join unnest('{%s}'::text[]) as u(name)
+                left join queen_store.groups g on g.queue_id = q.id and g.name = u.name
                 left join queen_store.cursors c on c.partition_id = p.id and c.group_id = g.id
                 where q.name = '%s' and c.committed is distinct from p.last_offset
                 """
-                        .formatted(queue));
+                        .formatted(String.join(",", workload.groups()), workload.queue()));
     }
 
     /** How many messages a lane holds; 0 if there is no such lane. */

@@ -68,7 +68,7 @@ final class TwoBrokersFaultTest {
             throws InterruptedException, SQLException {
         workload.books().awaitAccepted(200);
         workload.finish();
-        Stored.awaitAcknowledged(postgres, queue);
+        Stored.awaitAcknowledged(postgres, workload);
         assertEquals(Set.of(), workload.books().violations());
         Stored.assertExactly(postgres, queue, LANES, workload.books());
         Stored.assertSound(postgres, queue);

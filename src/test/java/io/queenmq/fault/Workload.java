@@ -6,6 +6,8 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -28,6 +30,7 @@ final class Workload implements AutoCloseable {
     private int clients;
     private final CountDownLatch producingStopped = new CountDownLatch(1);
     private final CountDownLatch stopped = new CountDownLatch(1);
+    private final Set<String> groups = new TreeSet<>();
     private final List<Thread> producers = new ArrayList<>();
     private final List<Thread> consumers = new ArrayList<>();
 
@@ -47,6 +50,15 @@ final class Workload implements AutoCloseable {
 
     Books books() {
         return books;
+    }
+
+    String queue() {
+        return queue;
+    }
+
+    /** What its consumers pop as. */
+    Set<String> groups() {
+        return groups;
     }
 
     /** Half of the clients begin with the second broker. */
@@ -85,6 +97,7 @@ final class Workload implements AutoCloseable {
 
     /** One more consumer. */
     void consume(Consumer.Manner manner) {
+        groups.add(manner.group);
         Consumer consumer = new Consumer(client(), queue, leaseSeconds, books, manner, this::pause);
         consumers.add(
                 start(
