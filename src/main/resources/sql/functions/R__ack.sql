@@ -7,11 +7,14 @@
 --            group's first ack ever, skip locked
 -- Returns    one row per input: released; noop = acknowledged before; busy = locked by somebody
 --            else, send it alone; lost = not the holder any more, or not that batch; conflated =
---            messages retired unread, null when the batch was not conflated
+--            messages retired unread, null when the batch was not conflated; messages that the
+--            cursor passed, and whose lease is over
 -- Cost       3 statements whatever the number of lanes, primary keys only
 create or replace function queen_store.ack_batches(
     p_partition_ids bigint[], p_group_ids integer[], p_lease_ids uuid[], p_batch_ends bigint[])
-returns table (ordinal integer, verdict text, last_offset bigint, conflated bigint)
+returns table (
+    ordinal integer, verdict text, last_offset bigint, conflated bigint, passed bigint,
+    ended bigint)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -50,6 +53,8 @@ begin
         return query
         with held as materialized (
             select i.ordinal, i.partition_id, i.group_id, c.generation, c.batch_end, p.last_offset,
+                   c.batch_end - greatest(c.committed, p.log_start - 1) as passed,
+                   c.batch_end - c.committed as ended,
                    case when c.lease_expires_at > v_now and q.id is not null
                          and q.deleted_at is null and g.generation = c.generation
                         then 'released' else 'lost' end as verdict,
@@ -75,7 +80,7 @@ begin
                 where c.partition_id = i.partition_id and c.group_id = i.group_id
                 limit 1) c
             left join lateral (
-                select p.queue_id, p.last_offset
+                select p.queue_id, p.last_offset, p.log_start
                 from queen_store.partitions p
                 where p.id = i.partition_id
                 limit 1) p on true
@@ -104,7 +109,9 @@ begin
                 lease_expires_at = null, retry_count = 0, attempt_offset = null, attempt_count = 0
         )
         select h.ordinal, h.verdict, h.last_offset,
-               case when h.verdict = 'released' then h.conflated end
+               case when h.verdict = 'released' then h.conflated end,
+               case when h.verdict = 'released' then greatest(h.passed, 0) end,
+               case when h.verdict = 'released' then h.ended end
         from held h
         cross join queen_store.mark_consumed(array(
             select distinct h.group_id
@@ -120,7 +127,7 @@ begin
                     when c.lease_id = i.lease_id and c.batch_end = i.batch_end
                      and c.lease_expires_at > v_now then 'busy'
                     else 'lost' end,
-               p.last_offset, null::bigint
+               p.last_offset, null::bigint, null::bigint, null::bigint
         from unnest(p_partition_ids, p_group_ids, p_lease_ids, p_batch_ends)
             with ordinality i (partition_id, group_id, lease_id, batch_end, ordinal)
         left join lateral (
@@ -214,7 +221,8 @@ comment on function queen_store.find_offsets(
 --            a batch it could end), invalid_lease (the lease acknowledged last did not acknowledge
 --            it: it gave it back, or never had it), or for all items of a unit consumer_not_found,
 --            invalid_lease, not_owned, busy; conflated = messages a completed batch retired unread,
---            null when it was not conflated
+--            null when it was not conflated. The first item of a unit says what changed: messages
+--            that the cursor passed, whose lease is over, dead letters
 -- Cost       6 statements for any number of units (again for units that share a cursor); reads the
 --            keys of the leased batches, and of at most 100,000 messages on either side of a cursor
 --            for ids that are not in them
@@ -224,7 +232,7 @@ create or replace function queen_store.ack_messages(
 returns table (
     item integer, unit integer, verdict text, lease_released boolean, dead_lettered boolean,
     partition_id bigint, group_id integer, queue_id integer, committed bigint, last_offset bigint,
-    conflated bigint)
+    conflated bigint, passed bigint, ended bigint, filed bigint)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -441,12 +449,12 @@ begin
                    v_group_ids[u.unit] as group_id, v_queue_ids[u.unit] as queue_id,
                    c.generation, c.committed, c.batch_end, c.epoch, c.retry_count,
                    c.lease_conflated, c.prev_end,
-                   p.last_offset, q.retry_limit,
+                   p.last_offset, p.log_start, q.retry_limit,
                    q.dead_letter_queue or q.dlq_after_max_retries as files,
                    g.consumed_at
             from unnest(v_states) with ordinality u (state, unit)
             left join lateral (
-                select p.last_offset
+                select p.last_offset, p.log_start
                 from queen_store.partitions p
                 where p.id = p_partition_ids[u.unit]
                 limit 1) p on true
@@ -484,7 +492,7 @@ begin
             group by i.unit
         ),
         tally as (
-            select i.unit, s."offset" as signal_offset,
+            select i.unit, min(i.item) as first_item, s."offset" as signal_offset,
                    max(i.weight) filter (where i."offset" = s."offset") as weight,
                    max(i."offset") filter (
                        where i.ahead and i.status = 0
@@ -501,7 +509,7 @@ begin
             group by i.unit, s."offset"
         ),
         decision as materialized (
-            select u.*, t.signal_offset, t.weight, t.reason, t.signal_key, a.action,
+            select u.*, t.first_item, t.signal_offset, t.weight, t.reason, t.signal_key, a.action,
                    e.new_committed,
                    -- A unit that may not act ends nobody's lease.
                    a.action <> 'none' and u.batch_end is not null and (
@@ -580,7 +588,13 @@ begin
                    and i.ahead,
                d.partition_id, d.group_id, d.queue_id, d.new_committed, d.last_offset,
                case when o.verdict = 'done' and d.released and d.action = 'commit'
-                     and d.lease_conflated then d.batch_end - d.committed - 1 end
+                     and d.lease_conflated then d.batch_end - d.committed - 1 end,
+               case when i.item = d.first_item then greatest(d.new_committed, d.log_start - 1)
+                   - greatest(d.committed, d.log_start - 1) end,
+               case when i.item = d.first_item then d.batch_end - case
+                   when d.released then d.committed
+                   else d.batch_end - d.new_committed + d.committed end end,
+               case when i.item = d.first_item and d.action = 'file' then 1::bigint end
         from item i
         join decision d on d.unit = i.unit
         cross join lateral (

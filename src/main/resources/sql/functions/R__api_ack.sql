@@ -93,6 +93,12 @@ begin
                   from unnest(v_statuses) with ordinality as s (status, ordinal)
                   order by s.ordinal),
             v_errors, true) a),
+    counted as materialized (
+        select queen_store.add_counts(
+            array_agg(a.queue_id), array_agg(a.group_id), null, null, array_agg(a.passed), null,
+            array_agg(a.ended), array_agg(a.filed), null, false) as done
+        from answer a
+        where coalesce(a.passed, a.ended, a.filed) is not null),
     -- Lanes given back with messages left: a parked pop of a broker may take them at commit.
     woken as materialized (
         select queen.wake(array_agg(a.partition_id), array_agg(a.queue_id)) as done
@@ -112,6 +118,7 @@ begin
            end,
            a.verdict = 'noop', a.lease_released, a.dead_lettered
     from answer a
+    cross join counted n
     cross join woken w
     order by a.item;
 end

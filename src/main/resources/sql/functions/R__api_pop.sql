@@ -109,6 +109,12 @@ begin
                                array[cardinality(v_lanes)]),
                     array_fill(p_subscription_from, array[cardinality(v_lanes)])) c
                 where c.verdict in ('leased', 'served')),
+            counted as materialized (
+                select queen_store.add_counts(
+                    array_agg(v_queue_id), array_agg(v_group_id), null, null,
+                    array_agg(c.passed), array_agg(c.granted), array_agg(c.ended), null, null,
+                    false) as done
+                from claimed c),
             -- What was too much to come with the claim; segments do not change.
             rest as materialized (
                 select r.*
@@ -127,6 +133,7 @@ begin
                    d.payload, c.created_at, d.trace_id, d.producer, d.flags & 32 > 0,
                    c.lease_id, c.lease_expires_at, c.attempt
             from claimed c
+            cross join counted n
             left join missing m on m.lane = c.lane and m.base_offset = c.base_offset
             left join rest r on r.ordinal = m.ordinal
             cross join lateral queen_store.decode_segment(

@@ -271,6 +271,12 @@ begin
             raise exception using errcode = 'QN503', message = 'busy',
                 detail = 'a queue of this call was deleted meanwhile';
         end if;
+        perform queen_store.add_counts(
+            array_agg(v_lane_queue_ids[v_batch_lanes[s.batch]]), array_agg(0), null,
+            array_agg(s.messages::bigint), null, null, null, null,
+            array_agg((octet_length(s.keys) + octet_length(s.frames))::bigint), false)
+        from unnest(v_segment_batches, v_segment_counts, v_keys, v_frames)
+            as s (batch, messages, keys, frames);
         perform queen.wake(
             array(select v_lane_numbers[b.lane] from unnest(v_batch_lanes) as b (lane)),
             array(select v_lane_queue_ids[b.lane] from unnest(v_batch_lanes) as b (lane)));

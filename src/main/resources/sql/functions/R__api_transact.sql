@@ -53,6 +53,12 @@ declare
     v_firsts bigint[];
     v_freed_lanes bigint[];
     v_freed_queue_ids integer[];
+    -- Per ack that moved a cursor.
+    v_queue_ids integer[];
+    v_group_ids integer[];
+    v_passed bigint[];
+    v_ended bigint[];
+    v_filed bigint[];
     v_bad record;
 begin
     perform queen_store.require_number('number of pushes and acks', v_pushes + v_acks, 0, 10000);
@@ -159,12 +165,21 @@ begin
         end if;
         lease_released := v_bad.lease_released;
         dead_lettered := v_bad.dead_lettered;
+        if coalesce(v_bad.passed, v_bad.ended, v_bad.filed) is not null then
+            v_queue_ids := v_queue_ids || v_bad.queue_id;
+            v_group_ids := v_group_ids || v_bad.group_id;
+            v_passed := v_passed || v_bad.passed;
+            v_ended := v_ended || v_bad.ended;
+            v_filed := v_filed || v_bad.filed;
+        end if;
         if lease_released and v_bad.committed < v_bad.last_offset then
             v_freed_lanes := v_freed_lanes || v_bad.partition_id;
             v_freed_queue_ids := v_freed_queue_ids || v_bad.queue_id;
         end if;
         return next;
     end loop;
+    perform queen_store.add_counts(
+        v_queue_ids, v_group_ids, null, null, v_passed, null, v_ended, v_filed, null, false);
     -- Lanes given back with messages left: a parked pop of a broker may take them at commit.
     perform queen.wake(v_freed_lanes, v_freed_queue_ids);
 end

@@ -320,6 +320,11 @@ begin
     with removed as (
         delete from queen_store.partitions p where p.id = any (v_lanes) returning p.queue_id)
     select array_agg(r.queue_id) into v_queue_ids from removed r;
+    -- They were empty, so nothing but their number changes.
+    perform queen_store.add_counts(
+        array_agg(i.queue_id), array_agg(0), array_agg(-1::bigint), null, null, null, null, null,
+        null, false)
+    from unnest(v_queue_ids) i (queue_id);
     insert into queen_store.retention_history as h (
         minute, tenant_id, queue, rule, messages, lanes, steps)
     select date_trunc('minute', p_now), q.tenant_id, q.name, 'partition_cleanup', 0, count(*), 1

@@ -282,6 +282,8 @@ as $$
 declare
     v_ids bigint[];
     v_deleted integer;
+    v_queue_ids integer[];
+    v_groups text[];
 begin
     select array_agg(l.id) into v_ids
     from (
@@ -292,8 +294,14 @@ begin
             from queen_store.dead_letters_of(p_tenant_id, p_partition_id, p_transaction_id) o))
         order by d.id
         for update) l;
-    delete from queen_store.dead_letters d where d.id = any (v_ids);
-    get diagnostics v_deleted = row_count;
+    with deleted as (
+        delete from queen_store.dead_letters d
+        where d.id = any (v_ids)
+        returning d.queue_id, d.group_name)
+    select count(*), array_agg(d.queue_id), array_agg(d.group_name)
+    into v_deleted, v_queue_ids, v_groups
+    from deleted d;
+    perform queen_store.count_dead_letters_gone(v_queue_ids, v_groups);
     return v_deleted;
 end
 $$;
@@ -321,6 +329,8 @@ as $$
 #variable_conflict use_column
 declare
     v_ids bigint[];
+    v_queue_ids integer[];
+    v_groups text[];
 begin
     select array_agg(d.id order by d.failed_at, d.id),
            (array_agg(d.failed_at order by d.failed_at desc, d.id desc))[1],
@@ -337,13 +347,18 @@ begin
           and d.failed_at <= p_until
         order by d.failed_at, d.id
         limit p_limit) d;
-    delete from queen_store.dead_letters d
-    where d.id = any (array(
-        select l.id
-        from queen_store.dead_letters l
-        where l.id = any (v_ids) and (p_group is null or l.group_name = p_group)
-        for update skip locked));
-    get diagnostics deleted = row_count;
+    with gone as (
+        delete from queen_store.dead_letters d
+        where d.id = any (array(
+            select l.id
+            from queen_store.dead_letters l
+            where l.id = any (v_ids) and (p_group is null or l.group_name = p_group)
+            for update skip locked))
+        returning d.queue_id, d.group_name)
+    select count(*), array_agg(g.queue_id), array_agg(g.group_name)
+    into deleted, v_queue_ids, v_groups
+    from gone g;
+    perform queen_store.count_dead_letters_gone(v_queue_ids, v_groups);
     return next;
 end
 $$;
@@ -425,6 +440,7 @@ declare
     v_wants_envelope boolean;
     v_is_envelope boolean;
     v_appended text;
+    v_bytes bigint;
 begin
     select d.* into v_letter from queen_store.dead_letters d where d.id = p_id;
     select q.name into queue
@@ -492,8 +508,9 @@ begin
                 where substr(k.keys, n.position * 16 + 1, 16) = v_key
                   and k.base_offset + n.position > v_seen) then
             -- Under the lock and after the search, this call vouches for all there is.
-            select a.verdict, a.base_offset, a.created_at
-            into v_appended, "offset", created_at
+            select a.verdict, a.base_offset, a.created_at,
+                   octet_length(f.keys) + octet_length(f.frames)
+            into v_appended, "offset", created_at, v_bytes
             from queen_store.encode_frames(
                 array[v_replay_id], array[coalesce(p_payload, v_letter.payload)],
                 array[v_letter.trace_id], v_letter.producer, null) f
@@ -511,6 +528,11 @@ begin
                     detail = 'the queue it was to go to was deleted meanwhile';
             end if;
             delete from queen_store.dead_letters d where d.id = p_id;
+            perform queen_store.count_dead_letters_gone(
+                array[v_letter.queue_id], array[v_letter.group_name]);
+            perform queen_store.add_counts(
+                array[queue_id], array[0], null, array[1::bigint], null, null, null, null,
+                array[v_bytes], false);
             message_id := queen_store.message_id(created_at, partition_id, "offset");
             verdict := 'moved';
             return next;
@@ -525,3 +547,30 @@ end
 $$;
 comment on function queen_store.replay_dead_letter(uuid, bigint, text, text, bytea, boolean) is
     'Moves a dead letter to the end of a lane, once however often it is called. Locks: advisory on the names of a missing queue and lane; queues and partitions: new rows; partitions: one row; dead_letters: the row, a leaf; epochs as append; waits up to 1 s each.';
+
+-- queen_store.count_dead_letters_gone: says that dead letters have been taken away.
+-- Called by  delete_dead_letter, delete_dead_letters, replay_dead_letter
+-- Locks      none: count_deltas: new rows
+-- Returns    nothing
+-- Cost       that of add_counts, and one index probe per dead letter
+create or replace function queen_store.count_dead_letters_gone(
+    p_queue_ids integer[], p_groups text[])
+returns void
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+begin
+    perform queen_store.add_counts(
+        array_agg(i.queue_id), array_agg(coalesce(g.id, 0)), null, null, null, null, null,
+        array_agg(-1::bigint), null, false)
+    from unnest(p_queue_ids, p_groups) i (queue_id, group_name)
+    left join lateral (
+        select g.id
+        from queen_store.groups g
+        where g.queue_id = i.queue_id and g.name = i.group_name
+        limit 1) g on true;
+end
+$$;
+comment on function queen_store.count_dead_letters_gone(integer[], text[]) is
+    'Says that dead letters have been taken away. Locks: none: count_deltas: new rows.';

@@ -52,8 +52,8 @@ comment on function queen_store.has_expired(timestamptz) is
 -- Locks      partitions, skip locked; retention_history: rows of this minute, by queue and rule
 -- Returns    one row: lanes looked at, messages gone by rule, and the queue that was served last,
 --            to begin the next step behind it; null = no queue behind it has anything due
--- Cost       4 statements for any number of lanes; per lane up to some 20 index probes, for a rule
---            that waits for readers one more per group and what effective_cursor takes
+-- Cost       6 statements for any number of lanes; per lane up to some 20 index probes, and what
+--            effective_cursor takes per group where a rule waits for readers, or does not
 create or replace function queen_store.expire(
     p_now timestamptz, p_after_queue_id integer, p_limit integer)
 returns table (
@@ -81,6 +81,10 @@ declare
     -- By lane: messages that go unread or not, messages that every group has read.
     v_unread bigint[];
     v_read bigint[];
+    -- What groups are moved on by that.
+    v_moved_queue_ids integer[];
+    v_moved_group_ids integer[];
+    v_moved bigint[];
 begin
     select array_agg(l.id order by l.id), array_agg(l.queue_id order by l.id)
     into v_ids, v_queue_ids
@@ -184,11 +188,37 @@ begin
     into v_ids, v_queue_ids, v_starts, v_oldest, v_held, v_unread, v_read
     from kept k;
 
+    -- A group that has not read what goes is moved on by it.
+    select array_agg(m.queue_id), array_agg(m.group_id), array_agg(m.messages)
+    into v_moved_queue_ids, v_moved_group_ids, v_moved
+    from (
+        select i.queue_id, g.id as group_id, sum(i.new_start - 1 - e.committed) as messages
+        from unnest(v_ids, v_queue_ids, v_starts, v_unread) i (id, queue_id, new_start, unread)
+        cross join lateral (
+            select g.id
+            from queen_store.groups g
+            where g.queue_id = i.queue_id
+            offset 0) g
+        cross join lateral (
+            select queen_store.effective_cursor(i.id, g.id) as committed
+            offset 0) e
+        where i.unread > 0 and e.committed < i.new_start - 1
+        group by i.queue_id, g.id) m;
+
     update queen_store.partitions p
     set log_start = greatest(p.log_start, v_starts[width_bucket(p.id, v_ids)]),
         oldest_live_at = v_oldest[width_bucket(p.id, v_ids)],
         expiry_held_at = v_held[width_bucket(p.id, v_ids)]
     where p.id = any (v_ids);
+
+    perform queen_store.add_counts(
+        v_queue_ids || v_moved_queue_ids,
+        array_fill(0, array[cardinality(v_queue_ids)]) || v_moved_group_ids, null, null,
+        array(
+            select i.unread + i.read
+            from unnest(v_unread, v_read) with ordinality i (unread, read, ordinal)
+            order by i.ordinal) || v_moved,
+        null, null, null, null, false);
 
     return query
     with counted as materialized (

@@ -162,6 +162,11 @@ begin
             where g.id = v_group.id
             returning g.* into v_group;
         end if;
+        if v_group.start_rule is not null then
+            perform queen_store.add_counts(
+                array[v_queue_id], array[v_group.id], null, null, null, null, null, null, null,
+                true);
+        end if;
     end if;
     return query select 'ready', v_queue_id, v_group.id, v_group.generation, v_group.start_rule,
                         v_group.start_at, v_group.conflation,

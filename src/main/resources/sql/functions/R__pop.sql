@@ -10,7 +10,8 @@
 --            rows
 -- Returns    one row per candidate, candidates in any order; for those served one row per segment,
 --            offsets ascending; of one that is empty because a window holds it, batch_end is the
---            offset whose arrival ends the window
+--            offset whose arrival ends the window. The first row of a lane says what changed:
+--            messages passed, leased, and whose lease is over
 -- Cost       3 statements whatever the number of candidates, primary keys only; segments are read
 --            only for as many lanes as the budget is likely to reach; start_committed for lanes of
 --            groups that conflate where messages are delayed, first_created_at for lanes that a
@@ -23,7 +24,7 @@ returns table (
     candidate integer, verdict text, lease_id uuid, lease_expires_at timestamptz,
     visible_at timestamptz, attempt integer, batch_end bigint, last_offset bigint,
     base_offset bigint, first_index integer, message_count integer, created_at timestamptz,
-    keys bytea, frames bytea)
+    keys bytea, frames bytea, passed bigint, granted bigint, ended bigint)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -75,6 +76,8 @@ begin
         with lane as (
             select i.ordinal, i.job, i.partition_id, i.group_id, c.generation, c.committed, c.epoch,
                    c.attempt_offset, c.attempt_count, p.last_offset, p.log_start,
+                   case when c.lease_expires_at > v_now - interval '10 minutes'
+                        then c.batch_end - c.committed else 0 end as lapsed,
                    p.last_write_at, greatest(c.committed + 1, p.log_start) as wanted,
                    q.lease_seconds,
                    case when q.delayed_processing_seconds > 0
@@ -96,7 +99,8 @@ begin
             from unnest(v_ordinals, v_jobs, v_partition_ids, v_group_ids)
                 i (ordinal, job, partition_id, group_id)
             cross join lateral (
-                select c.generation, c.committed, c.epoch, c.attempt_offset, c.attempt_count
+                select c.generation, c.committed, c.epoch, c.attempt_offset, c.attempt_count,
+                       c.batch_end, c.lease_expires_at
                 from queen_store.cursors c
                 where c.partition_id = i.partition_id and c.group_id = i.group_id
                 limit 1) c
@@ -297,7 +301,12 @@ begin
                case when o.take > 0 then o.created_at end,
                case when o.take > 0 then o.keys end,
                case when o.take > 0 and (o.lease_id is null or o.bytes_so_far <= p_max_bytes)
-                    then o.frames end
+                    then o.frames end,
+               case when o.is_first and o.take > 0 and o.lease_id is null
+                    then o.lane_end - o.wanted + 1 end,
+               case when o.is_first and o.take > 0 and o.lease_id is not null
+                    then o.lane_end - o.committed end,
+               case when o.is_first and (o.take > 0 or o.sealed) then o.lapsed end
         from outcome o
         where o.take > 0 or (o.is_first and o.lane_end is null)
         order by o.ordinal, o.base_offset;
@@ -316,7 +325,8 @@ begin
                case when c.generation = g.generation and c.lease_expires_at > v_now
                     then c.lease_expires_at end,
                null::timestamptz, null::integer, null::bigint, p.last_offset, null::bigint,
-               null::integer, null::integer, null::timestamptz, null::bytea, null::bytea
+               null::integer, null::integer, null::timestamptz, null::bytea, null::bytea,
+               null::bigint, null::bigint, null::bigint
         from unnest(p_partition_ids, p_group_ids) with ordinality
             i (partition_id, group_id, ordinal)
         left join lateral (
@@ -499,7 +509,7 @@ returns table (
     candidate integer, verdict text, lease_id uuid, lease_expires_at timestamptz,
     visible_at timestamptz, attempt integer, batch_end bigint, last_offset bigint,
     base_offset bigint, first_index integer, message_count integer, created_at timestamptz,
-    keys bytea, frames bytea)
+    keys bytea, frames bytea, passed bigint, granted bigint, ended bigint)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -531,7 +541,7 @@ returns table (
     candidate integer, verdict text, lease_id uuid, lease_expires_at timestamptz,
     visible_at timestamptz, attempt integer, batch_end bigint, last_offset bigint,
     base_offset bigint, first_index integer, message_count integer, created_at timestamptz,
-    keys bytea, frames bytea)
+    keys bytea, frames bytea, passed bigint, granted bigint, ended bigint)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -573,7 +583,7 @@ returns table (
     candidate integer, verdict text, lease_id uuid, lease_expires_at timestamptz,
     visible_at timestamptz, attempt integer, batch_end bigint, last_offset bigint,
     base_offset bigint, first_index integer, message_count integer, created_at timestamptz,
-    keys bytea, frames bytea)
+    keys bytea, frames bytea, passed bigint, granted bigint, ended bigint)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -707,7 +717,8 @@ begin
                 then coalesce(v_last_offsets[array_position(v_ordinals, c.candidate)],
                               c.last_offset)
                 else c.last_offset end,
-           c.base_offset, c.first_index, c.message_count, c.created_at, c.keys, c.frames
+           c.base_offset, c.first_index, c.message_count, c.created_at, c.keys, c.frames,
+           c.passed, c.granted, c.ended
     from claimed c
     cross join queen_store.mark_consumed(array(
         select distinct p_group_ids[c.candidate] from claimed c where c.verdict = 'served')) m;
@@ -756,7 +767,7 @@ comment on function queen_store.read_segments(bigint[], bigint[]) is
 -- Called by  PopProcedures
 -- Locks      cursors, skip locked; one that is locked keeps its lease until it expires
 -- Returns    lanes released; a lease that is no longer held releases nothing
--- Cost       1 statement, one index probe per lane
+-- Cost       2 statements, one index probe per lane and group
 create or replace function queen_store.release_lease(
     -- The lease, or the id that was minted for it: who lost the answer knows no lane's number.
     p_lease_id uuid, p_partition_ids bigint[], p_group_ids integer[])
@@ -771,25 +782,46 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-    v_released integer;
+    v_queue_ids integer[];
+    v_group_ids integer[];
+    v_ended bigint[];
 begin
-    insert into queen_store.cursors as c (
-        partition_id, group_id, generation, committed, attempt_offset, attempt_count)
-    select i.partition_id, i.group_id, c.generation, c.committed,
-           case when c.attempt_count > 1 then c.attempt_offset end,
-           greatest(c.attempt_count - 1, 0)
-    from unnest(p_partition_ids, p_group_ids) i (partition_id, group_id)
-    cross join lateral (
-        select c.generation, c.committed, c.attempt_offset, c.attempt_count
-        from queen_store.cursors c
-        where c.partition_id = i.partition_id and c.group_id = i.group_id
-          and c.lease_id = queen_store.lease_uuid(p_lease_id, queen_store.lease_number(c.lease_id))
-        for no key update skip locked) c
-    on conflict (partition_id, group_id) do update
-    set batch_end = null, lease_id = null, lease_expires_at = null,
-        attempt_offset = excluded.attempt_offset, attempt_count = excluded.attempt_count;
-    get diagnostics v_released = row_count;
-    return v_released;
+    with held as materialized (
+        select i.partition_id, i.group_id, c.generation, c.committed, c.batch_end,
+               c.attempt_offset, c.attempt_count
+        from unnest(p_partition_ids, p_group_ids) i (partition_id, group_id)
+        cross join lateral (
+            select c.generation, c.committed, c.batch_end, c.attempt_offset, c.attempt_count
+            from queen_store.cursors c
+            where c.partition_id = i.partition_id and c.group_id = i.group_id
+              and c.lease_id
+                  = queen_store.lease_uuid(p_lease_id, queen_store.lease_number(c.lease_id))
+            for no key update skip locked) c
+    ),
+    released as (
+        insert into queen_store.cursors as c (
+            partition_id, group_id, generation, committed, attempt_offset, attempt_count)
+        select h.partition_id, h.group_id, h.generation, h.committed,
+               case when h.attempt_count > 1 then h.attempt_offset end,
+               greatest(h.attempt_count - 1, 0)
+        from held h
+        on conflict (partition_id, group_id) do update
+        set batch_end = null, lease_id = null, lease_expires_at = null,
+            attempt_offset = excluded.attempt_offset, attempt_count = excluded.attempt_count
+    )
+    -- A group that was moved has no leases of before, so none ends here.
+    select array_agg(g.queue_id), array_agg(h.group_id),
+           array_agg(case when g.generation = h.generation then h.batch_end - h.committed end)
+    into v_queue_ids, v_group_ids, v_ended
+    from held h
+    left join lateral (
+        select g.queue_id, g.generation
+        from queen_store.groups g
+        where g.id = h.group_id
+        limit 1) g on true;
+    perform queen_store.add_counts(
+        v_queue_ids, v_group_ids, null, null, null, null, v_ended, null, null, false);
+    return coalesce(cardinality(v_group_ids), 0);
 end
 $$;
 comment on function queen_store.release_lease(uuid, bigint[], integer[]) is

@@ -267,6 +267,7 @@ as $$
 #variable_conflict use_column
 declare
     v_created bigint[];
+    v_queue_ids integer[];
 begin
     -- The lock is taken after the snapshot of its statement, so a row that another committed in
     -- between conflicts, and is found by the next statement. An uncommitted one never gets here.
@@ -300,8 +301,14 @@ begin
         where pg_try_advisory_xact_lock(
             queen_store.lock_key('lane', m.id::text, m.partition))
         on conflict (queue_id, name) do nothing
-        returning id)
-    select array_agg(n.id) into v_created from inserted n;
+        returning id, queue_id)
+    select array_agg(n.id), array_agg(n.queue_id) into v_created, v_queue_ids from inserted n;
+    if v_created is not null then
+        perform queen_store.add_counts(
+            v_queue_ids, array_fill(0, array[cardinality(v_queue_ids)]),
+            array_fill(1::bigint, array[cardinality(v_queue_ids)]), null, null, null, null, null,
+            null, false);
+    end if;
 
     return query
     select i.ordinal::integer, case when p.id is null then 'busy' else 'ready' end, q.id, p.id,

@@ -78,7 +78,7 @@ comment on function queen_store.lane_named(integer, text) is
 --            instant from which on messages are delivered; null = beginning. For end it is no later
 --            than the start of any transaction that may hold messages nobody sees yet; held_by
 --            names the oldest of those where that is over 1 s back
--- Cost       4 statements, one row written; one index range to count the lanes, before the locks
+-- Cost       5 statements, two rows written; one index range to count the lanes, before the locks
 create or replace function queen_store.seek_queue(
     p_tenant_id uuid, p_queue text, p_group text, p_target text, p_at timestamptz)
 returns table (
@@ -128,6 +128,8 @@ begin
         seek_rule = case p_target when 'beginning' then 'all' else 'instant' end,
         seek_at = case when p_target <> 'beginning' then v_at end
     where g.id = v_group_id;
+    perform queen_store.add_counts(
+        array[v_queue_id], array[v_group_id], null, null, null, null, null, null, null, true);
     return query select 'moved', v_queue_id, v_lane_count,
                         case when p_target <> 'beginning' then v_at end, v_pid, v_application;
 end
@@ -144,7 +146,7 @@ comment on function queen_store.seek_queue(uuid, text, text, text, timestamptz) 
 --            beginning, end, instant (with p_at) or offset (p_offset is delivered next, as far as
 --            it is retained)
 -- Raises     QN400 bad_request
--- Cost       6 statements, index probes only, and start_committed for an instant
+-- Cost       9 statements, index probes only, and start_committed for an instant
 create or replace function queen_store.seek_lane(
     p_tenant_id uuid, p_queue text, p_partition text, p_group text, p_target text,
     p_at timestamptz, p_offset bigint)
@@ -164,6 +166,11 @@ declare
     v_queue_id integer;
     v_partition_id bigint;
     v_group_id integer;
+    v_before bigint;
+    v_leased bigint;
+    v_committed bigint;
+    v_last_offset bigint;
+    v_log_start bigint;
 begin
     if p_target = 'offset' and coalesce(p_offset, -1) < 0 then
         raise exception using errcode = 'QN400', message = 'bad_request',
@@ -189,9 +196,15 @@ begin
     where c.partition_id = v_partition_id and c.group_id = v_group_id
     for no key update;
 
-    return query
+    -- Under the locks: what is counted is the way from here.
+    v_before := queen_store.effective_cursor(v_partition_id, v_group_id);
+    select c.batch_end - c.committed into v_leased
+    from queen_store.cursors c
+    join queen_store.groups g on g.id = c.group_id and g.generation = c.generation
+    where c.partition_id = v_partition_id and c.group_id = v_group_id
+      and c.lease_expires_at > clock_timestamp() - interval '10 minutes';
     with target as (
-        select p.last_offset, g.generation,
+        select p.last_offset, p.log_start, g.generation,
                case p_target
                    when 'end' then p.last_offset
                    when 'beginning' then p.log_start - 1
@@ -213,9 +226,15 @@ begin
             prev_lease = null, lease_expires_at = null, retry_count = 0, attempt_offset = null,
             attempt_count = 0
         returning c.committed)
-    select 'moved', v_queue_id, v_group_id, v_partition_id, p.committed, t.last_offset
+    select p.committed, t.last_offset, t.log_start into v_committed, v_last_offset, v_log_start
     from placed p
     cross join target t;
+    perform queen_store.add_counts(
+        array[v_queue_id], array[v_group_id], null, null,
+        array[greatest(v_committed, v_log_start - 1) - v_before], null, array[v_leased], null,
+        null, false);
+    return query select 'moved', v_queue_id, v_group_id, v_partition_id, v_committed,
+                        v_last_offset;
 end
 $$;
 comment on function queen_store.seek_lane(
@@ -248,10 +267,21 @@ begin
     order by g.id
     for no key update;
     return query
-    update queen_store.groups g
-    set start_rule = 'instant', start_at = v_at
-    where g.id = any (v_group_ids) and g.start_rule is not null
-    returning g.queue_id, g.id;
+    with updated as materialized (
+        update queen_store.groups g
+        set start_rule = 'instant', start_at = v_at
+        where g.id = any (v_group_ids) and g.start_rule is not null
+        returning g.queue_id, g.id
+    ),
+    counted as materialized (
+        select queen_store.add_counts(
+            array_agg(u.queue_id), array_agg(u.id), null, null, null, null, null, null, null,
+            true) as done
+        from updated u
+    )
+    select u.queue_id, u.id
+    from updated u
+    cross join counted n;
 end
 $$;
 comment on function queen_store.update_subscription(uuid, text, timestamptz) is
@@ -302,7 +332,7 @@ begin
            or coalesce(g.start_rule, g.seek_rule, g.conflation::text, g.consumed_at::text)
               is not null);
     return query
-    with forgotten as (
+    with forgotten as materialized (
         update queen_store.groups g
         set generation = g.generation + 1, seek_rule = null, seek_at = null,
             start_rule = case when not p_forget then g.start_rule end,
@@ -310,11 +340,17 @@ begin
             conflation = case when not p_forget then g.conflation end,
             consumed_at = case when not p_forget then g.consumed_at end
         where g.id = any (v_group_ids)
-        returning g.queue_id)
+        returning g.queue_id, g.id),
+    counted as materialized (
+        select queen_store.add_counts(
+            array_agg(f.queue_id), array_agg(f.id), null, null, null, null, null, null, null,
+            true) as done
+        from forgotten f)
     select f.queue_id, case when f.queue_id = any (v_used_queue_ids)
                             then v_lane_counts[array_position(v_queue_ids, f.queue_id)]
                             else 0 end
-    from forgotten f;
+    from forgotten f
+    cross join counted n;
 end
 $$;
 comment on function queen_store.delete_group(uuid, text, text, boolean) is

@@ -24,7 +24,8 @@ create or replace function queen_store.ack_bundle(
     p_units integer[], p_keys bytea[], p_statuses smallint[], p_errors text[])
 returns table (
     item integer, verdict text, lease_released boolean, dead_lettered boolean,
-    partition_id bigint, group_id integer, queue_id integer, committed bigint, last_offset bigint)
+    partition_id bigint, group_id integer, queue_id integer, committed bigint, last_offset bigint,
+    passed bigint, ended bigint, filed bigint)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -48,6 +49,9 @@ declare
     v_queue_ids integer[];
     v_committed bigint[];
     v_last_offsets bigint[];
+    v_passed bigint[];
+    v_ended bigint[];
+    v_filed bigint[];
     v_offsets bigint[];
 begin
     -- Read without the lock: ack_messages holds the cursor when it compares, so what changed since
@@ -89,9 +93,11 @@ begin
     select array_agg(a.verdict order by a.item), array_agg(a.lease_released order by a.item),
            array_agg(a.dead_lettered order by a.item), array_agg(a.partition_id order by a.item),
            array_agg(a.group_id order by a.item), array_agg(a.queue_id order by a.item),
-           array_agg(a.committed order by a.item), array_agg(a.last_offset order by a.item)
+           array_agg(a.committed order by a.item), array_agg(a.last_offset order by a.item),
+           array_agg(a.passed order by a.item), array_agg(a.ended order by a.item),
+           array_agg(a.filed order by a.item)
     into v_verdicts, v_released, v_dead_lettered, v_partition_ids, v_group_ids, v_queue_ids,
-         v_committed, v_last_offsets
+         v_committed, v_last_offsets, v_passed, v_ended, v_filed
     from queen_store.ack_messages(
         array_fill(p_tenant_id, array[cardinality(p_partition_ids)]), p_partition_ids,
         p_group_names, v_lease_ids, p_units, p_keys, p_statuses, p_errors, true) a;
@@ -117,12 +123,12 @@ begin
            case when i.verdict = 'unresolvable' and i."offset" is not null then 'beyond_batch'
                 else i.verdict end,
            i.released, i.dead_lettered, i.partition_id, i.group_id, i.queue_id, i.committed,
-           i.last_offset
+           i.last_offset, i.passed, i.ended, i.filed
     from unnest(p_units, v_verdicts, v_released, v_dead_lettered, v_partition_ids, v_group_ids,
-                v_queue_ids, v_committed, v_last_offsets, v_offsets)
+                v_queue_ids, v_committed, v_last_offsets, v_passed, v_ended, v_filed, v_offsets)
         with ordinality as i (
             unit, verdict, released, dead_lettered, partition_id, group_id, queue_id, committed,
-            last_offset, "offset", item)
+            last_offset, passed, ended, filed, "offset", item)
     order by i.item;
 end
 $$;
@@ -224,7 +230,8 @@ create or replace function queen_store.transact(
 returns table (
     part text, ordinal integer, verdict text, base_offset bigint, created_at timestamptz,
     queue_id integer, partition_id bigint, group_id integer, lease_released boolean,
-    dead_lettered boolean, committed bigint, last_offset bigint)
+    dead_lettered boolean, committed bigint, last_offset bigint, passed bigint, ended bigint,
+    filed bigint)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '2s'
@@ -267,7 +274,7 @@ begin
             return query
             select 'ack', a.item, 'done', null::bigint, null::timestamptz, a.queue_id,
                    a.partition_id, a.group_id, a.lease_released, a.dead_lettered, a.committed,
-                   a.last_offset
+                   a.last_offset, null::bigint, null::bigint, null::bigint
             from queen_store.settled_acks(
                 p_ack_partition_ids, p_ack_group_names, p_ack_units, p_ack_keys, p_ack_statuses,
                 v_written_by) a;
@@ -301,9 +308,10 @@ begin
             base_offset := null;
             created_at := null;
             for ordinal, verdict, queue_id, partition_id, group_id, lease_released,
-                dead_lettered, committed, last_offset in
+                dead_lettered, committed, last_offset, passed, ended, filed in
                 select a.item, a.verdict, a.queue_id, a.partition_id, a.group_id,
-                       a.lease_released, a.dead_lettered, a.committed, a.last_offset
+                       a.lease_released, a.dead_lettered, a.committed, a.last_offset, a.passed,
+                       a.ended, a.filed
                 from queen_store.ack_bundle(
                     p_tenant_id, p_ack_partition_ids, p_ack_group_names, p_ack_lease_ids,
                     p_supplied_lease_ids, p_ack_units, p_ack_keys, p_ack_statuses,

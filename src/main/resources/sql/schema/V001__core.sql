@@ -453,3 +453,94 @@ comment on column queen_store.retention_history.rule is
 comment on column queen_store.retention_history.messages is 'Messages removed.';
 comment on column queen_store.retention_history.lanes is 'Lanes they were in, counted once per step; or lanes removed.';
 comment on column queen_store.retention_history.steps is 'Steps that removed them, each a transaction.';
+
+-- Statistics: counts is what was told so far, count_deltas what nobody has added to it yet. Both
+-- together are read in one statement, so it does not matter when somebody adds.
+create table queen_store.counts (
+    queue_id integer not null,
+    group_id integer not null,
+    lanes bigint not null default 0,
+    stored bigint not null default 0,
+    passed bigint not null default 0,
+    granted bigint not null default 0,
+    ended bigint not null default 0,
+    dead_letters bigint not null default 0,
+    behind bigint not null default 0,
+    counted_at timestamptz not null,
+    walked_at timestamptz,
+    recount_at timestamptz,
+    primary key (queue_id, group_id)
+) with (
+    fillfactor = 50,
+    autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_threshold = 500,
+    autovacuum_vacuum_cost_delay = 0,
+    vacuum_truncate = off
+);
+create index counts_recount_idx on queen_store.counts (queue_id) where recount_at is not null;
+
+comment on table queen_store.counts is
+    'Running sums per queue (group 0) and per (queue, group). Differences of them are meant: stored - passed of a queue are the messages it keeps, stored of the queue - passed of a group those the group has not consumed.';
+comment on column queen_store.counts.queue_id is 'Queue.';
+comment on column queen_store.counts.group_id is 'Group; 0 = the queue itself.';
+comment on column queen_store.counts.lanes is
+    'Lanes of the queue; of a group those in which it has a cursor, as the last walk found.';
+comment on column queen_store.counts.stored is 'Messages stored; of a group 0.';
+comment on column queen_store.counts.passed is
+    'Of these, messages that expired; of a group, messages it has consumed, or would begin behind.';
+comment on column queen_store.counts.granted is 'Messages that leases were given on.';
+comment on column queen_store.counts.ended is 'Of these, messages whose lease is over.';
+comment on column queen_store.counts.dead_letters is
+    'Dead letters of the group; of group 0, those of groups that have no row.';
+comment on column queen_store.counts.behind is
+    'Lanes with messages that the group has not consumed, as the last walk found.';
+comment on column queen_store.counts.counted_at is 'When the row was last changed.';
+comment on column queen_store.counts.walked_at is 'When a walk over the lanes last proved or corrected it; null = none has.';
+comment on column queen_store.counts.recount_at is
+    'A walk that began no earlier than this is wanted, for the numbers may be far off: a group was moved, or all is new.';
+
+create table queen_store.count_deltas (
+    queue_id integer not null,
+    group_id integer not null,
+    lanes bigint not null default 0,
+    stored bigint not null default 0,
+    passed bigint not null default 0,
+    granted bigint not null default 0,
+    ended bigint not null default 0,
+    dead_letters bigint not null default 0,
+    bytes bigint not null default 0,
+    recount boolean not null default false
+) with (
+    autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_threshold = 500,
+    autovacuum_vacuum_insert_scale_factor = 0,
+    autovacuum_vacuum_insert_threshold = 10000,
+    autovacuum_vacuum_cost_delay = 0,
+    vacuum_truncate = off
+);
+
+comment on table queen_store.count_deltas is
+    'Changes that are not in counts yet, inserted by whoever made them: the sums of a broker, or one call of the SQL API in its own transaction. A job adds them up and takes them away.';
+comment on column queen_store.count_deltas.queue_id is 'Queue.';
+comment on column queen_store.count_deltas.group_id is 'Group; 0 = the queue itself.';
+comment on column queen_store.count_deltas.lanes is 'Change of the lanes.';
+comment on column queen_store.count_deltas.stored is 'Messages stored.';
+comment on column queen_store.count_deltas.passed is 'Messages that expired, or that the group has passed.';
+comment on column queen_store.count_deltas.granted is 'Messages that leases were given on.';
+comment on column queen_store.count_deltas.ended is 'Messages whose lease is over.';
+comment on column queen_store.count_deltas.dead_letters is 'Change of the dead letters.';
+comment on column queen_store.count_deltas.bytes is 'Bytes of keys and frames stored, before compression.';
+comment on column queen_store.count_deltas.recount is 'The group was moved: only a walk over the lanes tells where it is now.';
+
+create table queen_store.oldest_lanes (
+    group_id integer not null,
+    partition_id bigint not null,
+    unread_at timestamptz not null,
+    primary key (group_id, partition_id)
+) with (fillfactor = 70, vacuum_truncate = off);
+
+comment on table queen_store.oldest_lanes is
+    'Per group up to 100 lanes with the oldest unread message, as the last walk found them. Whoever shows them looks at the lanes themselves.';
+comment on column queen_store.oldest_lanes.group_id is 'Group.';
+comment on column queen_store.oldest_lanes.partition_id is 'Lane.';
+comment on column queen_store.oldest_lanes.unread_at is 'created_at of the oldest message the group had not consumed.';

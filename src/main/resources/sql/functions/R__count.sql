@@ -1,0 +1,755 @@
+-- Statistics: how many messages a queue keeps, and how many of them each group has yet to consume,
+-- without adding up lanes when somebody asks. Whoever changes something says so: calls of brokers
+-- by their answers, which the broker sums; everybody else by a row of count_deltas in the same
+-- transaction. A walk over the lanes proves the sums, and puts right what is off.
+
+-- queen_store.add_counts: says what has changed.
+-- Called by  flush_counts, queen.push, queen.pop, queen.ack, queen.transact, ensure_lanes, expire,
+--            remove_idle_lanes, seek_queue, seek_lane, update_subscription, delete_group,
+--            register_group, release_lease, delete_dead_letter, delete_dead_letters,
+--            replay_dead_letter
+-- Locks      none: count_deltas: new rows
+-- Returns    nothing
+-- Cost       1 statement, one row per (queue, group) that changed; none where nothing did. An array
+--            may be null: nothing of that kind changed
+create or replace function queen_store.add_counts(
+    p_queue_ids integer[], p_group_ids integer[], p_lanes bigint[], p_stored bigint[],
+    p_passed bigint[], p_granted bigint[], p_ended bigint[], p_dead_letters bigint[],
+    p_bytes bigint[], p_recount boolean)
+returns void
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    insert into queen_store.count_deltas (
+        queue_id, group_id, lanes, stored, passed, granted, ended, dead_letters, bytes, recount)
+    select s.*, p_recount
+    from (
+        select i.queue_id, i.group_id, sum(coalesce(i.lanes, 0)) as lanes,
+               sum(coalesce(i.stored, 0)) as stored, sum(coalesce(i.passed, 0)) as passed,
+               sum(coalesce(i.granted, 0)) as granted, sum(coalesce(i.ended, 0)) as ended,
+               sum(coalesce(i.dead_letters, 0)) as dead_letters,
+               sum(coalesce(i.bytes, 0)) as bytes
+        from unnest(p_queue_ids, p_group_ids, p_lanes, p_stored, p_passed, p_granted, p_ended,
+                    p_dead_letters, p_bytes)
+            i (queue_id, group_id, lanes, stored, passed, granted, ended, dead_letters, bytes)
+        where i.queue_id is not null
+        group by i.queue_id, i.group_id) s
+    where p_recount
+       or s.lanes <> 0 or s.stored <> 0 or s.passed <> 0 or s.granted <> 0 or s.ended <> 0
+       or s.dead_letters <> 0 or s.bytes <> 0;
+end
+$$;
+comment on function queen_store.add_counts(
+    integer[], integer[], bigint[], bigint[], bigint[], bigint[], bigint[], bigint[], bigint[],
+    boolean) is
+    'Says what has changed of queues and groups. Locks: none: count_deltas: new rows.';
+
+-- queen_store.flush_counts: what the commits of a broker have changed since it said so last.
+-- Commits without a flush, for a walk finds what is lost: called by brokers in autocommit only.
+-- Called by  CountProcedures
+-- Locks      none: count_deltas: new rows
+-- Returns    nothing
+-- Cost       that of add_counts, and one index probe per group
+create or replace function queen_store.flush_counts(
+    p_queue_ids integer[], p_stored bigint[], p_bytes bigint[],
+    p_group_ids integer[], p_passed bigint[], p_granted bigint[], p_ended bigint[],
+    p_dead_letters bigint[])
+returns void
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+    v_nothing bigint[] := array_fill(0::bigint, array[cardinality(p_queue_ids)]);
+    v_nothing_of_groups bigint[] := array_fill(0::bigint, array[cardinality(p_group_ids)]);
+begin
+    perform queen_store.add_counts(
+        p_queue_ids || array(
+            select (select g.queue_id from queen_store.groups g where g.id = i.group_id)
+            from unnest(p_group_ids) with ordinality i (group_id, ordinal)
+            order by i.ordinal),
+        array_fill(0, array[cardinality(p_queue_ids)]) || p_group_ids,
+        null, p_stored || v_nothing_of_groups, v_nothing || p_passed, v_nothing || p_granted,
+        v_nothing || p_ended, v_nothing || p_dead_letters, p_bytes || v_nothing_of_groups, false);
+    perform set_config('synchronous_commit', 'off', true);
+end
+$$;
+comment on function queen_store.flush_counts(
+    integer[], bigint[], bigint[], integer[], bigint[], bigint[], bigint[], bigint[]) is
+    'What the commits of a broker have changed since it said so last. Locks: none: count_deltas: new rows.';
+
+-- queen_store.has_counts: whether somebody has said what changed, or a queue waits for its walk.
+-- Called by  StatisticsProcedures
+-- Locks      none
+-- Returns    true also where the queue is deleted by now
+-- Cost       1 statement
+create or replace function queen_store.has_counts()
+returns boolean
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return exists (select from queen_store.count_deltas)
+        or exists (select from queen_store.counts c where c.recount_at is not null);
+end
+$$;
+comment on function queen_store.has_counts() is
+    'Whether there are changes to add to the counts, or a queue waits for its walk. Locks: none.';
+
+-- queen_store.fold_counts: adds what was said to the counts, and takes it away.
+-- Commits without a flush, for what is lost is there again: called by brokers in autocommit only.
+-- Called by  StatisticsProcedures
+-- Locks      count_deltas, skip locked; counts: rows that change, by key; waits
+-- Returns    rows added; fewer than p_limit = that was all
+-- Cost       1 statement: one row written per (queue, group) that changed, one deleted per change
+create or replace function queen_store.fold_counts(p_limit integer)
+returns integer
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_folded integer;
+begin
+    with taken as materialized (
+        delete from queen_store.count_deltas d
+        where d.ctid = any (array(
+            select d.ctid
+            from queen_store.count_deltas d
+            limit p_limit
+            for update skip locked))
+        returning d.*
+    ),
+    summed as materialized (
+        select t.queue_id, t.group_id, sum(t.lanes) as lanes, sum(t.stored) as stored,
+               sum(t.passed) as passed, sum(t.granted) as granted, sum(t.ended) as ended,
+               sum(t.dead_letters) as dead_letters, bool_or(t.recount) as recount
+        from taken t
+        where exists (
+            select
+            from queen_store.queues q
+            where q.id = t.queue_id and q.deleted_at is null)
+        group by t.queue_id, t.group_id
+    ),
+    added as (
+        insert into queen_store.counts as c (
+            queue_id, group_id, lanes, stored, passed, granted, ended, dead_letters, counted_at,
+            recount_at)
+        select s.queue_id, s.group_id, s.lanes, s.stored, s.passed, s.granted, s.ended,
+               s.dead_letters, clock_timestamp(),
+               case when s.recount or s.group_id = 0 then clock_timestamp() end
+        from summed s
+        order by s.queue_id, s.group_id
+        on conflict (queue_id, group_id) do update
+        set lanes = c.lanes + excluded.lanes, stored = c.stored + excluded.stored,
+            passed = c.passed + excluded.passed, granted = c.granted + excluded.granted,
+            ended = c.ended + excluded.ended,
+            dead_letters = c.dead_letters + excluded.dead_letters,
+            counted_at = excluded.counted_at,
+            recount_at = case
+                when excluded.group_id = 0 then c.recount_at
+                else coalesce(excluded.recount_at, c.recount_at) end
+    )
+    select count(*) into v_folded from taken;
+    perform set_config('synchronous_commit', 'off', true);
+    return v_folded;
+end
+$$;
+comment on function queen_store.fold_counts(integer) is
+    'Adds what was said to the counts, and takes it away. Locks: count_deltas, skip locked; counts: rows that change, by key; waits.';
+
+-- queen_store.running_counts: the sums as they are now, counts and what waits to be added to them.
+-- Called by  count_lanes, settle_counts, read_counts, queen.counts
+-- Locks      none
+-- Returns    one row per (queue, group) of these queues, null = of all; those without a row in
+--            counts have counted_at null
+-- Cost       1 statement: the rows of these queues, and all of count_deltas
+create or replace function queen_store.running_counts(p_queue_ids integer[])
+returns table (
+    queue_id integer, group_id integer, lanes bigint, stored bigint, passed bigint,
+    granted bigint, ended bigint, dead_letters bigint, behind bigint, counted_at timestamptz,
+    walked_at timestamptz, recount_at timestamptz)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select r.queue_id, r.group_id, sum(r.lanes)::bigint, sum(r.stored)::bigint,
+           sum(r.passed)::bigint, sum(r.granted)::bigint, sum(r.ended)::bigint,
+           sum(r.dead_letters)::bigint, sum(r.behind)::bigint, max(r.counted_at),
+           max(r.walked_at), max(r.recount_at)
+    from (
+        select c.queue_id, c.group_id, c.lanes, c.stored, c.passed, c.granted, c.ended,
+               c.dead_letters, c.behind, c.counted_at, c.walked_at, c.recount_at
+        from queen_store.counts c
+        where p_queue_ids is null or c.queue_id = any (p_queue_ids)
+        union all
+        select d.queue_id, d.group_id, d.lanes, d.stored, d.passed, d.granted, d.ended,
+               d.dead_letters, 0, null, null,
+               case when d.recount then clock_timestamp() end
+        from queen_store.count_deltas d
+        where p_queue_ids is null or d.queue_id = any (p_queue_ids)) r
+    group by r.queue_id, r.group_id;
+end
+$$;
+comment on function queen_store.running_counts(integer[]) is
+    'The sums per queue and group as they are now. Locks: none.';
+
+-- queen_store.count_lanes: one page of a walk over lanes, by queue and name: what the sums should
+-- be for them. Of one queue (p_queue_id) there are rows for all its groups, lanes or not.
+-- Called by  StatisticsProcedures, read_counts
+-- Locks      none
+-- Returns    one row per queue of the page (group 0: lanes, messages kept, unread those that the
+--            slowest named group has not consumed, else the group of pops without one, else all),
+--            and one per group of each: lanes with a cursor, messages not consumed (unread, too),
+--            lanes that have such, messages leased (one that ran out over 10 minutes ago does not count) and leased now, dead
+--            letters, up to 100 lanes with the oldest unread message. before_* is what the sums
+--            are at this moment; the last lane of the page to go on behind, null = that was all
+-- Cost       2 statements; per lane and group effective_cursor and 1 index probe, and
+--            first_created_at where there is something unread; 1 index range of dead letters
+create or replace function queen_store.count_lanes(
+    p_queue_id integer, p_after_queue_id integer, p_after_name text, p_limit integer)
+returns table (
+    queue_id integer, group_id integer, lanes bigint, amount bigint, unread bigint, behind bigint,
+    leased bigint, live bigint, dead_letters bigint, oldest_ids bigint[], oldest_ats timestamptz[],
+    before_lanes bigint, before_stored bigint, before_passed bigint, before_granted bigint,
+    before_ended bigint, before_dead_letters bigint, last_queue_id integer, last_name text)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_oldest_max constant integer := 100;
+    v_now timestamptz := clock_timestamp();
+    v_ids bigint[];
+    v_queue_ids integer[];
+    v_targets integer[];
+    v_last_queue_id integer;
+    v_last_name text;
+begin
+    select array_agg(p.id), array_agg(p.queue_id), array_agg(distinct p.queue_id),
+           (array_agg(p.queue_id order by p.queue_id, p.name))[p_limit],
+           (array_agg(p.name order by p.queue_id, p.name))[p_limit]
+    into v_ids, v_queue_ids, v_targets, v_last_queue_id, v_last_name
+    from (
+        select p.id, p.queue_id, p.name
+        from queen_store.partitions p
+        where (p.queue_id, p.name) > (p_after_queue_id, p_after_name)
+          and p.queue_id <= coalesce(p_queue_id, 2147483647)
+        order by p.queue_id, p.name
+        limit p_limit) p;
+    if p_queue_id is not null then
+        v_targets := array[p_queue_id];
+    end if;
+
+    return query
+    with lane as materialized (
+        select i.id, i.queue_id, p.last_offset, p.log_start
+        from unnest(v_ids, v_queue_ids) i (id, queue_id)
+        cross join lateral (
+            select p.last_offset, p.log_start
+            from queen_store.partitions p
+            where p.id = i.id
+            limit 1) p
+    ),
+    consumer as materialized (
+        select t.queue_id, g.id, g.name, g.generation
+        from unnest(v_targets) t (queue_id)
+        cross join lateral (
+            select g.id, g.name, g.generation
+            from queen_store.groups g
+            where g.queue_id = t.queue_id
+            offset 0) g
+    ),
+    place as materialized (
+        select l.id, g.queue_id, g.id as group_id, g.name = '__QUEUE_MODE__' as is_unnamed,
+               l.last_offset - e.committed as unread,
+               c.committed is not null as touched,
+               case when c.lease_expires_at > v_now - interval '10 minutes'
+                    then c.batch_end - c.committed else 0 end as leased,
+               case when c.lease_expires_at > v_now then c.batch_end - c.committed else 0 end
+                   as live,
+               case when l.last_offset > e.committed then queen_store.first_created_at(
+                   l.id, coalesce(c.epoch, 0), e.committed + 1) end as unread_at
+        from lane l
+        join consumer g on g.queue_id = l.queue_id
+        cross join lateral (
+            select queen_store.effective_cursor(l.id, g.id) as committed
+            offset 0) e
+        left join lateral (
+            select c.epoch, c.committed, c.batch_end, c.lease_expires_at
+            from (
+                select c.generation, c.epoch, c.committed, c.batch_end, c.lease_expires_at
+                from queen_store.cursors c
+                where c.partition_id = l.id and c.group_id = g.id
+                limit 1) c
+            where c.generation = g.generation) c on true
+    ),
+    given_up as materialized (
+        select l.queue_id, coalesce(g.id, 0) as group_id, count(*) as dead_letters
+        from lane l
+        cross join lateral (
+            select d.group_name
+            from queen_store.dead_letters d
+            where d.partition_id = l.id
+            offset 0) d
+        left join consumer g on g.queue_id = l.queue_id and g.name = d.group_name
+        group by l.queue_id, coalesce(g.id, 0)
+    ),
+    slowest as (
+        select p.id,
+               coalesce(max(p.unread) filter (where not p.is_unnamed), max(p.unread)) as unread
+        from place p
+        group by p.id
+    ),
+    measured as (
+        select t.queue_id, 0 as group_id, count(l.id) as lanes,
+               coalesce(sum(l.last_offset - l.log_start + 1), 0)::bigint as amount,
+               coalesce(sum(coalesce(w.unread, l.last_offset - l.log_start + 1)), 0)::bigint
+                   as unread,
+               count(*) filter (where l.last_offset >= l.log_start) as behind,
+               0::bigint as leased, 0::bigint as live, null::bigint[] as oldest_ids,
+               null::timestamptz[] as oldest_ats
+        from unnest(v_targets) t (queue_id)
+        left join lane l on l.queue_id = t.queue_id
+        left join slowest w on w.id = l.id
+        group by t.queue_id
+        union all
+        select g.queue_id, g.id, count(*) filter (where p.touched),
+               coalesce(sum(p.unread), 0)::bigint, coalesce(sum(p.unread), 0)::bigint,
+               count(*) filter (where p.unread > 0),
+               coalesce(sum(p.leased), 0)::bigint, coalesce(sum(p.live), 0)::bigint,
+               (array_agg(p.id order by p.unread_at, p.id)
+                   filter (where p.unread_at is not null))[1 : v_oldest_max],
+               (array_agg(p.unread_at order by p.unread_at, p.id)
+                   filter (where p.unread_at is not null))[1 : v_oldest_max]
+        from consumer g
+        left join place p on p.group_id = g.id
+        group by g.queue_id, g.id
+    )
+    select m.queue_id, m.group_id, m.lanes, m.amount, m.unread, m.behind, m.leased, m.live,
+           coalesce(d.dead_letters, 0), m.oldest_ids, m.oldest_ats,
+           coalesce(r.lanes, 0), coalesce(o.stored, 0), coalesce(r.passed, 0),
+           coalesce(r.granted, 0), coalesce(r.ended, 0), coalesce(r.dead_letters, 0),
+           v_last_queue_id, v_last_name
+    from measured m
+    left join given_up d on d.queue_id = m.queue_id and d.group_id = m.group_id
+    left join queen_store.running_counts(v_targets) r
+        on r.queue_id = m.queue_id and r.group_id = m.group_id
+    left join queen_store.running_counts(v_targets) o
+        on o.queue_id = m.queue_id and o.group_id = 0
+    order by m.queue_id, m.group_id;
+end
+$$;
+comment on function queen_store.count_lanes(integer, integer, text, integer) is
+    'One page of a walk over lanes: what the counts should be for them, and what they are. Locks: none.';
+
+-- queen_store.uncounted_queue: the next live queue whose counts wait for a walk.
+-- Called by  StatisticsProcedures
+-- Locks      none
+-- Returns    null = there is none with a number above p_after_queue_id
+-- Cost       1 statement, one index range
+create or replace function queen_store.uncounted_queue(p_after_queue_id integer)
+returns integer
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+begin
+    return (
+        select c.queue_id
+        from queen_store.counts c
+        where c.queue_id > p_after_queue_id and c.recount_at is not null
+          and exists (
+              select
+              from queen_store.queues q
+              where q.id = c.queue_id and q.deleted_at is null)
+        order by c.queue_id
+        limit 1);
+end
+$$;
+comment on function queen_store.uncounted_queue(integer) is
+    'The next live queue whose counts wait for a walk. Locks: none.';
+
+-- queen_store.settle_counts: compares what a walk has found with the sums. What is off by more than
+-- moved since the walk began is put right by as much as it was off then; where nothing moved the
+-- sums are exact from here on. To be called when every broker has told what it did before the walk
+-- ended. A row that another walk has settled since this one began is left alone, and so is one
+-- that was moved since.
+-- Commits without a flush, for a walk comes again: called by brokers in autocommit only.
+-- Called by  StatisticsProcedures
+-- Locks      counts: rows that may change, by key; waits; oldest_lanes: rows that change
+-- Returns    sums that were off, of those that no walk was wanted for
+-- Cost       4 statements for any number of queues and groups; rows are written where something
+--            was off, where a walk was wanted, or where the oldest lanes are others
+create or replace function queen_store.settle_counts(
+    -- One element per (queue, group): what the walk has found, and what the sums were when it began.
+    p_started_ats timestamptz[], p_queue_ids integer[], p_group_ids integer[],
+    p_lanes bigint[], p_amounts bigint[], p_behind bigint[], p_leased bigint[],
+    p_dead_letters bigint[], p_before_lanes bigint[], p_before_stored bigint[],
+    p_before_passed bigint[], p_before_granted bigint[], p_before_ended bigint[],
+    p_before_dead_letters bigint[],
+    -- The lanes with the oldest unread messages, each with the place of its group in the others.
+    p_oldest_rows integer[], p_oldest_ids bigint[], p_oldest_ats timestamptz[])
+returns integer
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz;
+    -- Places of rows that this walk may settle.
+    v_rows integer[];
+    v_off integer;
+begin
+    perform 1
+    from queen_store.counts c
+    where c.queue_id = any (p_queue_ids)
+    order by c.queue_id, c.group_id
+    for no key update;
+    v_now := clock_timestamp();
+
+    select array_agg(i.row::integer) into v_rows
+    from unnest(p_started_ats, p_queue_ids, p_group_ids)
+        with ordinality i (started_at, queue_id, group_id, row)
+    left join queen_store.running_counts(p_queue_ids) r
+        on r.queue_id = i.queue_id and r.group_id = i.group_id
+    where (r.recount_at is null or r.recount_at <= i.started_at)
+      and (r.walked_at is null or r.walked_at < i.started_at)
+      and exists (
+          select
+          from queen_store.queues q
+          where q.id = i.queue_id and q.deleted_at is null)
+      and (i.group_id = 0 or exists (
+          select from queen_store.groups g where g.id = i.group_id));
+
+    with drift as materialized (
+        select i.queue_id, i.group_id, i.lanes, i.behind, r.counted_at is null as is_new,
+               r.recount_at is not null or r.walked_at is null as is_wanted,
+               case when i.lanes <> i.before_lanes
+                     and coalesce(r.lanes, 0) = i.before_lanes
+                    then i.lanes - i.before_lanes else 0 end as lanes_off,
+               -- Messages kept, or not consumed, more than the sums said.
+               case when a.off > coalesce(o.stored, 0) - i.before_stored
+                      or -a.off > coalesce(r.passed, 0) - i.before_passed
+                    then a.off else 0 end as amount_off,
+               case when l.off > coalesce(r.granted, 0) - i.before_granted
+                      or -l.off > coalesce(r.ended, 0) - i.before_ended
+                    then l.off else 0 end as leased_off,
+               case when i.dead_letters <> i.before_dead_letters
+                     and coalesce(r.dead_letters, 0) = i.before_dead_letters
+                    then i.dead_letters - i.before_dead_letters else 0 end as dead_letters_off,
+               i.behind <> coalesce(r.behind, 0) as behind_moved
+        from unnest(p_queue_ids, p_group_ids, p_lanes, p_amounts, p_behind, p_leased,
+                    p_dead_letters, p_before_lanes, p_before_stored, p_before_passed,
+                    p_before_granted, p_before_ended, p_before_dead_letters)
+            with ordinality i (
+                queue_id, group_id, lanes, amount, behind, leased, dead_letters, before_lanes,
+                before_stored, before_passed, before_granted, before_ended, before_dead_letters,
+                row)
+        left join queen_store.running_counts(p_queue_ids) r
+            on r.queue_id = i.queue_id and r.group_id = i.group_id
+        left join queen_store.running_counts(p_queue_ids) o
+            on o.queue_id = i.queue_id and o.group_id = 0
+        cross join lateral (
+            select i.amount - (i.before_stored - i.before_passed) as off offset 0) a
+        cross join lateral (
+            select i.leased - (i.before_granted - i.before_ended) as off offset 0) l
+        where i.row = any (v_rows)
+    ),
+    settled as (
+        insert into queen_store.counts as c (
+            queue_id, group_id, lanes, passed, granted, ended, dead_letters, behind, counted_at,
+            walked_at)
+        select d.queue_id, d.group_id, d.lanes_off, -d.amount_off, greatest(d.leased_off, 0),
+               greatest(-d.leased_off, 0), d.dead_letters_off, d.behind, v_now, v_now
+        from drift d
+        where d.is_new or d.is_wanted or d.behind_moved or d.lanes_off <> 0 or d.amount_off <> 0
+           or d.leased_off <> 0 or d.dead_letters_off <> 0
+        order by d.queue_id, d.group_id
+        on conflict (queue_id, group_id) do update
+        set lanes = c.lanes + excluded.lanes, passed = c.passed + excluded.passed,
+            granted = c.granted + excluded.granted, ended = c.ended + excluded.ended,
+            dead_letters = c.dead_letters + excluded.dead_letters, behind = excluded.behind,
+            counted_at = excluded.counted_at, walked_at = excluded.walked_at, recount_at = null
+    )
+    select count(*) into v_off
+    from drift d
+    where not d.is_new and not d.is_wanted
+      and (d.amount_off <> 0 or d.leased_off <> 0 or d.dead_letters_off <> 0
+           or (d.lanes_off <> 0 and d.group_id = 0));
+
+    delete from queen_store.oldest_lanes o
+    where o.ctid = any (array(
+        select o.ctid
+        from unnest(v_rows) v (row)
+        cross join lateral (
+            select o.ctid, o.partition_id
+            from queen_store.oldest_lanes o
+            where o.group_id = p_group_ids[v.row]
+            offset 0) o
+        where p_group_ids[v.row] > 0
+          and not exists (
+              select
+              from unnest(p_oldest_rows, p_oldest_ids) i (row, partition_id)
+              where i.row = v.row and i.partition_id = o.partition_id)));
+    insert into queen_store.oldest_lanes as o (group_id, partition_id, unread_at)
+    select p_group_ids[i.row], i.partition_id, i.unread_at
+    from unnest(p_oldest_rows, p_oldest_ids, p_oldest_ats) i (row, partition_id, unread_at)
+    where i.row = any (v_rows)
+    order by 1, 2
+    on conflict (group_id, partition_id) do update
+    set unread_at = excluded.unread_at
+    where o.unread_at <> excluded.unread_at;
+    perform set_config('synchronous_commit', 'off', true);
+    return v_off;
+end
+$$;
+comment on function queen_store.settle_counts(
+    timestamptz[], integer[], integer[], bigint[], bigint[], bigint[], bigint[], bigint[],
+    bigint[], bigint[], bigint[], bigint[], bigint[], bigint[], integer[], bigint[],
+    timestamptz[]) is
+    'Compares what a walk has found with the counts, and puts right what is off. Locks: counts: rows that may change, by key; waits; oldest_lanes: rows that change.';
+
+-- queen_store.drop_counts: removes counts of queues that are gone.
+-- Commits without a flush, for what is lost is done again: called by brokers in autocommit only.
+-- Called by  StatisticsProcedures
+-- Locks      counts and oldest_lanes, skip locked
+-- Returns    rows removed; fewer than p_limit = that was all
+-- Cost       2 statements over the two tables
+create or replace function queen_store.drop_counts(p_limit integer)
+returns integer
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_counts integer;
+    v_lanes integer;
+begin
+    delete from queen_store.counts c
+    where c.ctid = any (array(
+        select c.ctid
+        from queen_store.counts c
+        where not exists (
+            select
+            from queen_store.queues q
+            where q.id = c.queue_id and q.deleted_at is null)
+        limit p_limit
+        for update skip locked));
+    get diagnostics v_counts = row_count;
+    delete from queen_store.oldest_lanes o
+    where o.ctid = any (array(
+        select o.ctid
+        from queen_store.oldest_lanes o
+        where not exists (
+            select
+            from queen_store.groups g
+            join queen_store.queues q on q.id = g.queue_id and q.deleted_at is null
+            where g.id = o.group_id)
+        limit p_limit
+        for update skip locked));
+    get diagnostics v_lanes = row_count;
+    perform set_config('synchronous_commit', 'off', true);
+    return greatest(v_counts, v_lanes);
+end
+$$;
+comment on function queen_store.drop_counts(integer) is
+    'Removes counts of queues that are gone. Locks: counts and oldest_lanes, skip locked.';
+
+-- queen_store.told_counts: the sums as numbers of messages.
+-- Called by  read_counts, queen.counts
+-- Locks      none
+-- Returns    one row per live queue of these (null = all) that something is known of (group 0), and
+--            one per group of it. What a group has not consumed is null where it is not registered,
+--            for then it has a place only in lanes it has popped; of the queue it is that of the
+--            slowest named group, else of the group of pops without one, else all. age_seconds is
+--            -1 while a walk is wanted
+-- Cost       1 statement: the rows of these queues, and all of count_deltas
+create or replace function queen_store.told_counts(p_queue_ids integer[])
+returns table (
+    queue_id integer, group_id integer, lanes bigint, messages bigint, pending bigint,
+    processing bigint, completed bigint, dead_letters bigint, behind bigint, age_seconds integer)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+begin
+    return query
+    with running as materialized (
+        select r.*,
+               case when r.recount_at is not null or r.walked_at is null then -1
+                    else greatest(0, floor(extract(epoch from
+                        clock_timestamp() - greatest(r.counted_at, j.last_ended_at))))::integer
+                    end as age_seconds
+        from queen_store.running_counts(p_queue_ids) r
+        left join queen_store.jobs j on j.name = 'recount'
+    ),
+    queue as materialized (
+        select r.queue_id, r.lanes, greatest(r.stored - r.passed, 0) as messages, r.stored,
+               r.dead_letters, r.behind, r.age_seconds
+        from running r
+        join queen_store.queues q on q.id = r.queue_id and q.deleted_at is null
+        where r.group_id = 0
+    ),
+    consumer as materialized (
+        select q.queue_id, g.id as group_id, g.name = '__QUEUE_MODE__' as is_unnamed, q.messages,
+               coalesce(r.lanes, 0) as lanes,
+               case when coalesce(g.seek_rule, g.start_rule) is not null
+                    then least(greatest(q.stored - coalesce(r.passed, 0), 0), q.messages) end
+                   as pending,
+               greatest(coalesce(r.granted - r.ended, 0), 0) as leased,
+               coalesce(r.dead_letters, 0) as dead_letters, coalesce(r.behind, 0) as behind,
+               coalesce(r.age_seconds, -1) as age_seconds
+        from queue q
+        join queen_store.groups g on g.queue_id = q.queue_id
+        left join running r on r.queue_id = q.queue_id and r.group_id = g.id
+    ),
+    total as (
+        select q.queue_id, q.lanes, q.messages, q.dead_letters, q.behind, q.age_seconds,
+               coalesce(c.pending_named, c.pending, q.messages) as pending,
+               coalesce(c.leased, 0) as leased, coalesce(c.dead_letters, 0) as given_up
+        from queue q
+        left join (
+            select c.queue_id, max(c.pending) filter (where not c.is_unnamed) as pending_named,
+                   max(c.pending) as pending, sum(c.leased)::bigint as leased,
+                   sum(c.dead_letters)::bigint as dead_letters
+            from consumer c
+            group by c.queue_id) c on c.queue_id = q.queue_id
+    )
+    select t.queue_id, 0, t.lanes, t.messages, t.pending, least(t.leased, t.pending),
+           greatest(t.messages - t.pending - t.dead_letters - t.given_up, 0),
+           t.dead_letters + t.given_up, t.behind, t.age_seconds
+    from total t
+    union all
+    select c.queue_id, c.group_id, c.lanes, c.messages, c.pending, least(c.leased, c.pending),
+           greatest(c.messages - c.pending - c.dead_letters, 0), c.dead_letters, c.behind,
+           c.age_seconds
+    from consumer c;
+end
+$$;
+comment on function queen_store.told_counts(integer[]) is
+    'The counts of queues and groups as numbers of messages. Locks: none.';
+
+-- queen_store.read_counts: how much a queue holds and how far its groups are. Counted at this moment
+-- where the queue has at most 10,000 lanes, of which at most 1,000 need a search for the place where
+-- a group would begin; else what is told.
+-- Called by  administration
+-- Locks      none
+-- Returns    as told_counts, with the names of the groups, null = the queue; age_seconds 0 = counted
+--            now; no row = no such queue
+-- Cost       3 statements over at most 10,000 lanes: that of count_lanes or of told_counts
+create or replace function queen_store.read_counts(p_tenant_id uuid, p_queue text)
+returns table (
+    queue_id integer, consumer_group text, lanes bigint, messages bigint, pending bigint,
+    processing bigint, completed bigint, dead_letters bigint, behind bigint, age_seconds integer)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_lanes_max constant integer := 10000;
+    v_searches_max constant integer := 1000;
+    v_queue_id integer;
+    v_lanes integer;
+    v_searches integer;
+begin
+    select q.id into v_queue_id
+    from queen_store.queues q
+    where q.tenant_id = p_tenant_id and q.name = p_queue and q.deleted_at is null;
+    if not found then
+        return;
+    end if;
+    select count(*) into v_lanes
+    from (
+        select
+        from queen_store.partitions p
+        where p.queue_id = v_queue_id
+        limit v_lanes_max + 1) l;
+    if v_lanes <= v_lanes_max then
+        select count(*) into v_searches
+        from (
+            select
+            from (
+                select g.id, g.generation,
+                       case when g.seek_rule is null then g.start_at else g.seek_at end as at
+                from queen_store.groups g
+                where g.queue_id = v_queue_id and coalesce(g.seek_rule, g.start_rule) = 'instant'
+                offset 0) g
+            join lateral (
+                select p.id
+                from queen_store.partitions p
+                where p.queue_id = v_queue_id and p.last_offset >= p.log_start
+                  and p.last_write_at >= g.at - interval '1 second'
+                offset 0) p on true
+            left join lateral (
+                select c.generation
+                from queen_store.cursors c
+                where c.partition_id = p.id and c.group_id = g.id
+                limit 1) c on true
+            where c.generation is distinct from g.generation
+            limit v_searches_max + 1) s;
+    end if;
+    if v_lanes <= v_lanes_max and v_searches <= v_searches_max then
+        return query
+        with live as materialized (
+            select c.*
+            from queen_store.count_lanes(v_queue_id, v_queue_id, '', v_lanes_max + 1) c
+        ),
+        total as (
+            select sum(l.live)::bigint as leased, sum(l.dead_letters)::bigint as dead_letters,
+                   max(l.amount) filter (where l.group_id = 0) as messages
+            from live l
+        )
+        select v_queue_id, g.name, l.lanes, t.messages, u.pending,
+               least(case when l.group_id = 0 then t.leased else l.live end, u.pending),
+               greatest(t.messages - u.pending - d.dead_letters, 0), d.dead_letters, l.behind, 0
+        from live l
+        cross join total t
+        left join lateral (
+            select g.name, coalesce(g.seek_rule, g.start_rule) is not null as registered
+            from queen_store.groups g
+            where g.id = l.group_id
+            limit 1) g on true
+        cross join lateral (
+            select case when l.group_id = 0 or g.registered then l.unread end as pending
+            offset 0) u
+        cross join lateral (
+            select case when l.group_id = 0 then t.dead_letters else l.dead_letters end
+                as dead_letters
+            offset 0) d
+        order by g.name nulls first;
+        return;
+    end if;
+    return query
+    select t.queue_id, g.name, t.lanes, t.messages, t.pending, t.processing, t.completed,
+           t.dead_letters, t.behind, t.age_seconds
+    from queen_store.told_counts(array[v_queue_id]) t
+    left join lateral (
+        select g.name
+        from queen_store.groups g
+        where g.id = t.group_id
+        limit 1) g on true
+    order by g.name nulls first;
+end
+$$;
+comment on function queen_store.read_counts(uuid, text) is
+    'How much a queue holds and how far its groups are: counted now, or told where it has many lanes. Locks: none.';
