@@ -5,6 +5,7 @@ import io.queenmq.ack.DeadLetters;
 import io.queenmq.ack.Deliveries;
 import io.queenmq.admin.AdminPlane;
 import io.queenmq.cipher.PayloadCipher;
+import io.queenmq.count.Counts;
 import io.queenmq.db.ColdReads;
 import io.queenmq.db.Database;
 import io.queenmq.db.DatabaseConfig;
@@ -86,6 +87,15 @@ public final class Broker implements AutoCloseable {
                     parts.own("cold-reads", new ColdReads(databaseConfig, metrics, clock));
             Health health = parts.own("health", new Health(databaseConfig, clock));
 
+            Counts counts =
+                    parts.own(
+                            "count",
+                            new Counts(
+                                    config.maintain().statistics().interval(),
+                                    database,
+                                    metrics,
+                                    clock));
+
             HintOutbox outbox = new HintOutbox();
             ReadyLanes ready =
                     parts.own(
@@ -137,6 +147,7 @@ public final class Broker implements AutoCloseable {
                             database,
                             catalog,
                             memory,
+                            counts,
                             ready,
                             cipher,
                             () -> {
@@ -157,6 +168,7 @@ public final class Broker implements AutoCloseable {
                             new Pop(
                                     config.pop(),
                                     database,
+                                    counts,
                                     groups,
                                     ready,
                                     names,
@@ -168,7 +180,14 @@ public final class Broker implements AutoCloseable {
             Ack ack =
                     parts.own(
                             "ack",
-                            new Ack(config.ack(), database, ready, deliveries, metrics, clock));
+                            new Ack(
+                                    config.ack(),
+                                    database,
+                                    counts,
+                                    ready,
+                                    deliveries,
+                                    metrics,
+                                    clock));
             ack.start();
             Transact transact =
                     new Transact(config.transact(), database, push, ack, mint, metrics, clock);

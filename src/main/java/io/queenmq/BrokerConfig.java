@@ -10,6 +10,7 @@ import io.queenmq.dedup.DedupConfig;
 import io.queenmq.group.GroupsConfig;
 import io.queenmq.http.HttpConfig;
 import io.queenmq.maintain.MaintainConfig;
+import io.queenmq.maintain.StatisticsConfig;
 import io.queenmq.pop.PopConfig;
 import io.queenmq.push.PushConfig;
 import io.queenmq.queue.QueueConfig;
@@ -183,7 +184,10 @@ public record BrokerConfig(
                         .withBounds(
                                 settings.get(Variables.EPOCH_ROWS),
                                 settings.get(Variables.EPOCH_MB) << 20,
-                                Duration.ofHours(settings.get(Variables.EPOCH_HOURS))));
+                                Duration.ofHours(settings.get(Variables.EPOCH_HOURS))),
+                new StatisticsConfig(
+                        Duration.ofMillis(settings.get(Variables.STATS_INTERVAL_MS)),
+                        Duration.ofMillis(settings.get(Variables.RECOUNT_INTERVAL_MS))));
     }
 
     private static QueueConfig queue(Settings settings) {

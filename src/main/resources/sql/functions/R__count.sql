@@ -6,8 +6,7 @@
 -- queen_store.add_counts: says what has changed.
 -- Called by  flush_counts, queen.push, queen.pop, queen.ack, queen.transact, ensure_lanes, expire,
 --            remove_idle_lanes, seek_queue, seek_lane, update_subscription, delete_group,
---            register_group, release_lease, delete_dead_letter, delete_dead_letters,
---            replay_dead_letter
+--            register_group, release_lease, count_dead_letters_gone, replay_dead_letter
 -- Locks      none: count_deltas: new rows
 -- Returns    nothing
 -- Cost       1 statement, one row per (queue, group) that changed; none where nothing did. An array
@@ -160,7 +159,7 @@ comment on function queen_store.fold_counts(integer) is
     'Adds what was said to the counts, and takes it away. Locks: count_deltas, skip locked; counts: rows that change, by key; waits.';
 
 -- queen_store.running_counts: the sums as they are now, counts and what waits to be added to them.
--- Called by  count_lanes, settle_counts, read_counts, queen.counts
+-- Called by  count_lanes, settle_counts, told_counts
 -- Locks      none
 -- Returns    one row per (queue, group) of these queues, null = of all; those without a row in
 --            counts have counted_at null
@@ -205,9 +204,10 @@ comment on function queen_store.running_counts(integer[]) is
 -- Returns    one row per queue of the page (group 0: lanes, messages kept, unread those that the
 --            slowest named group has not consumed, else the group of pops without one, else all),
 --            and one per group of each: lanes with a cursor, messages not consumed (unread, too),
---            lanes that have such, messages leased (one that ran out over 10 minutes ago does not count) and leased now, dead
---            letters, up to 100 lanes with the oldest unread message. before_* is what the sums
---            are at this moment; the last lane of the page to go on behind, null = that was all
+--            lanes that have such, messages leased (a lease that ran out over 10 minutes ago does
+--            not count) and leased now, dead letters, up to 100 lanes with the oldest unread
+--            message. before_* is what the sums are at this moment, started_at; the last lane of
+--            the page to go on behind, null = that was all
 -- Cost       2 statements; per lane and group effective_cursor and 1 index probe, and
 --            first_created_at where there is something unread; 1 index range of dead letters
 create or replace function queen_store.count_lanes(
@@ -216,7 +216,8 @@ returns table (
     queue_id integer, group_id integer, lanes bigint, amount bigint, unread bigint, behind bigint,
     leased bigint, live bigint, dead_letters bigint, oldest_ids bigint[], oldest_ats timestamptz[],
     before_lanes bigint, before_stored bigint, before_passed bigint, before_granted bigint,
-    before_ended bigint, before_dead_letters bigint, last_queue_id integer, last_name text)
+    before_ended bigint, before_dead_letters bigint, started_at timestamptz,
+    last_queue_id integer, last_name text)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -339,7 +340,8 @@ begin
            coalesce(d.dead_letters, 0), m.oldest_ids, m.oldest_ats,
            coalesce(r.lanes, 0), coalesce(o.stored, 0), coalesce(r.passed, 0),
            coalesce(r.granted, 0), coalesce(r.ended, 0), coalesce(r.dead_letters, 0),
-           v_last_queue_id, v_last_name
+           -- No later than what is seen here.
+           statement_timestamp(), v_last_queue_id, v_last_name
     from measured m
     left join given_up d on d.queue_id = m.queue_id and d.group_id = m.group_id
     left join queen_store.running_counts(v_targets) r
@@ -351,6 +353,23 @@ end
 $$;
 comment on function queen_store.count_lanes(integer, integer, text, integer) is
     'One page of a walk over lanes: what the counts should be for them, and what they are. Locks: none.';
+
+-- queen_store.has_counted: whether there are counts that a walk could prove.
+-- Called by  StatisticsProcedures
+-- Locks      none
+-- Returns    true also where they are those of deleted queues
+-- Cost       1 statement that reads a row
+create or replace function queen_store.has_counted()
+returns boolean
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return exists (select from queen_store.counts);
+end
+$$;
+comment on function queen_store.has_counted() is
+    'Whether there are counts that a walk could prove. Locks: none.';
 
 -- queen_store.uncounted_queue: the next live queue whose counts wait for a walk.
 -- Called by  StatisticsProcedures
@@ -391,7 +410,7 @@ comment on function queen_store.uncounted_queue(integer) is
 -- Cost       4 statements for any number of queues and groups; rows are written where something
 --            was off, where a walk was wanted, or where the oldest lanes are others
 create or replace function queen_store.settle_counts(
-    -- One element per (queue, group): what the walk has found, and what the sums were when it began.
+    -- One element per (queue, group): what the walk has found, and the sums when it began.
     p_started_ats timestamptz[], p_queue_ids integer[], p_group_ids integer[],
     p_lanes bigint[], p_amounts bigint[], p_behind bigint[], p_leased bigint[],
     p_dead_letters bigint[], p_before_lanes bigint[], p_before_stored bigint[],
@@ -527,9 +546,9 @@ comment on function queen_store.settle_counts(
 -- queen_store.drop_counts: removes counts of queues that are gone.
 -- Commits without a flush, for what is lost is done again: called by brokers in autocommit only.
 -- Called by  StatisticsProcedures
--- Locks      counts and oldest_lanes, skip locked
--- Returns    rows removed; fewer than p_limit = that was all
--- Cost       2 statements over the two tables
+-- Locks      none: counts and oldest_lanes: rows that nobody changes any more
+-- Returns    rows removed
+-- Cost       2 statements, each over one of the two tables, at most p_limit rows of it
 create or replace function queen_store.drop_counts(p_limit integer)
 returns integer
 language plpgsql volatile parallel unsafe
@@ -543,31 +562,25 @@ begin
     where c.ctid = any (array(
         select c.ctid
         from queen_store.counts c
-        where not exists (
-            select
-            from queen_store.queues q
-            where q.id = c.queue_id and q.deleted_at is null)
-        limit p_limit
-        for update skip locked));
+        left join queen_store.queues q on q.id = c.queue_id and q.deleted_at is null
+        where q.id is null
+        limit p_limit));
     get diagnostics v_counts = row_count;
     delete from queen_store.oldest_lanes o
     where o.ctid = any (array(
         select o.ctid
         from queen_store.oldest_lanes o
-        where not exists (
-            select
-            from queen_store.groups g
-            join queen_store.queues q on q.id = g.queue_id and q.deleted_at is null
-            where g.id = o.group_id)
-        limit p_limit
-        for update skip locked));
+        left join queen_store.groups g on g.id = o.group_id
+        left join queen_store.queues q on q.id = g.queue_id and q.deleted_at is null
+        where q.id is null
+        limit p_limit));
     get diagnostics v_lanes = row_count;
     perform set_config('synchronous_commit', 'off', true);
-    return greatest(v_counts, v_lanes);
+    return v_counts + v_lanes;
 end
 $$;
 comment on function queen_store.drop_counts(integer) is
-    'Removes counts of queues that are gone. Locks: counts and oldest_lanes, skip locked.';
+    'Removes counts of queues that are gone. Locks: none: counts and oldest_lanes: rows that nobody changes any more.';
 
 -- queen_store.told_counts: the sums as numbers of messages.
 -- Called by  read_counts, queen.counts
@@ -644,13 +657,13 @@ $$;
 comment on function queen_store.told_counts(integer[]) is
     'The counts of queues and groups as numbers of messages. Locks: none.';
 
--- queen_store.read_counts: how much a queue holds and how far its groups are. Counted at this moment
--- where the queue has at most 10,000 lanes, of which at most 1,000 need a search for the place where
--- a group would begin; else what is told.
+-- queen_store.read_counts: how much a queue holds and how far its groups are. Counted at this
+-- moment where the queue has at most 10,000 lanes, of which at most 1,000 need a search for the
+-- place where a group would begin; else what is told.
 -- Called by  administration
 -- Locks      none
--- Returns    as told_counts, with the names of the groups, null = the queue; age_seconds 0 = counted
---            now; no row = no such queue
+-- Returns    as told_counts, with the names of the groups, null = the queue; age_seconds 0 =
+--            counted now; no row = no such queue
 -- Cost       3 statements over at most 10,000 lanes: that of count_lanes or of told_counts
 create or replace function queen_store.read_counts(p_tenant_id uuid, p_queue text)
 returns table (

@@ -53,15 +53,17 @@ class ArchitectureTest {
     private static final Map<String, Set<String>> ENGINE =
             new TreeMap<>(
                     Map.ofEntries(
-                            entry("push", Set.of("dedup", "queue", "ready")),
+                            entry("push", Set.of("count", "dedup", "queue", "ready")),
                             // A pop registers its group and starts where that begins.
-                            entry("pop", Set.of("group", "queue", "ready")),
-                            entry("ack", Set.of("ready")),
+                            entry("pop", Set.of("count", "group", "queue", "ready")),
+                            entry("ack", Set.of("count", "ready")),
                             // Each enlists its part; the names of lanes are those of queue.
                             entry("transact", Set.of("push", "ack", "queue")),
                             entry("queue", Set.of("ready")),
                             entry("group", Set.of("ready")),
                             entry("ready", Set.of("hint")),
+                            // Told by those whose calls change something.
+                            entry("count", Set.of()),
                             entry("dedup", Set.of()),
                             entry("hint", Set.of()),
                             // Carries hints in and out.

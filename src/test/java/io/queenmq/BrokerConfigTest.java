@@ -9,6 +9,7 @@ import io.queenmq.config.BadSetting;
 import io.queenmq.config.Settings;
 import io.queenmq.db.DatabaseConfig;
 import io.queenmq.maintain.MaintainConfig;
+import io.queenmq.maintain.StatisticsConfig;
 import io.queenmq.queue.Queues;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -79,7 +80,9 @@ class BrokerConfigTest {
                         "METRICS_RETENTION_DAYS", "4",
                         "QUEEN_EPOCH_ROWS", "20000",
                         "QUEEN_EPOCH_MB", "100",
-                        "QUEEN_EPOCH_HOURS", "5");
+                        "QUEEN_EPOCH_HOURS", "5",
+                        "STATS_INTERVAL_MS", "2000",
+                        "RETAINED_BYTES_INTERVAL_MS", "3000");
         assertEquals(7000, config.web().port());
         assertEquals("127.0.0.1", config.web().host());
         assertEquals(2048, config.web().bodyBytesMax());
@@ -105,7 +108,8 @@ class BrokerConfigTest {
                         MaintainConfig.DEFAULT.slice(),
                         MaintainConfig.DEFAULT
                                 .epochs()
-                                .withBounds(20_000, 100L << 20, Duration.ofHours(5))),
+                                .withBounds(20_000, 100L << 20, Duration.ofHours(5)),
+                        new StatisticsConfig(Duration.ofSeconds(2), Duration.ofSeconds(3))),
                 config.maintain());
     }
 }

@@ -2,6 +2,7 @@ package io.queenmq.ack;
 
 import io.micrometer.core.instrument.Counter;
 import io.queenmq.combine.Combiner;
+import io.queenmq.count.Counts;
 import io.queenmq.db.Database;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
@@ -48,6 +49,7 @@ public final class Ack implements AutoCloseable {
 
     private final AckConfig config;
     private final AckProcedures procedures;
+    private final Counts counts;
     private final ReadyLanes ready;
     private final Deliveries deliveries;
     private final Combiner<AckUnit.Cursor, AckUnit> batches;
@@ -61,17 +63,20 @@ public final class Ack implements AutoCloseable {
     private final Counter conflated;
 
     /**
+     * @param counts told what acknowledgements have changed, after the commit
      * @param deliveries the same that pops report to
      */
     public Ack(
             AckConfig config,
             Database database,
+            Counts counts,
             ReadyLanes ready,
             Deliveries deliveries,
             Metrics metrics,
             Clock clock) {
         this.config = config;
-        this.procedures = new AckProcedures(database);
+        this.procedures = new AckProcedures(database, counts);
+        this.counts = counts;
         this.ready = ready;
         this.deliveries = deliveries;
         this.clock = clock;
@@ -151,6 +156,11 @@ public final class Ack implements AutoCloseable {
                 outcome.committed(),
                 outcome.lastOffset());
         deliveries.forget(leases, unit.lane, unit.group);
+    }
+
+    /** An acknowledgement of a transaction that has committed. */
+    void tell(AckProcedures.Change change) {
+        change.tell(counts);
     }
 
     void countCommitted(int acks, int filed) {

@@ -1,5 +1,6 @@
 package io.queenmq.ack;
 
+import io.queenmq.count.Counts;
 import io.queenmq.db.Database;
 import java.sql.Array;
 import java.sql.Connection;
@@ -50,7 +51,15 @@ final class AckProcedures {
             int queueId,
             long committed,
             long lastOffset,
-            @Nullable Long conflated) {}
+            @Nullable Long conflated,
+            Change change) {}
+
+    /** What an acknowledgement has changed of its group; the first of a unit says it for all. */
+    record Change(int groupId, long passed, long ended, long filed) {
+        void tell(Counts counts) {
+            counts.moved(groupId, passed, 0, ended, filed);
+        }
+    }
 
     private static final String AT_ONCE = "queen_store.ack_messages(?, ?, ?, ?, ?, ?, ?, ?, false)";
 
@@ -61,9 +70,11 @@ final class AckProcedures {
                     + "(?, ?, ?, ?, ?, ?, ?, ?, l.is_set is not null)";
 
     private final Database database;
+    private final Counts counts;
 
-    AckProcedures(Database database) {
+    AckProcedures(Database database, Counts counts) {
         this.database = database;
+        this.counts = counts;
     }
 
     /** Whole batches by lease; one outcome per unit. */
@@ -86,8 +97,8 @@ final class AckProcedures {
                     Connection connection = session.connection();
                     try (PreparedStatement statement =
                             connection.prepareStatement(
-                                    "select ordinal, verdict, last_offset, conflated"
-                                            + " from queen_store.ack_batches(?, ?, ?, ?)")) {
+                                    "select ordinal, verdict, last_offset, conflated, passed,"
+                                            + " ended from queen_store.ack_batches(?, ?, ?, ?)")) {
                         statement.setArray(1, array(connection, "int8", lanes));
                         statement.setArray(2, array(connection, "int4", groups));
                         statement.setArray(3, connection.createArrayOf("uuid", leases));
@@ -95,7 +106,9 @@ final class AckProcedures {
                         @Nullable BatchOutcome[] outcomes = new BatchOutcome[size];
                         try (ResultSet rows = statement.executeQuery()) {
                             while (rows.next()) {
-                                outcomes[rows.getInt(1) - 1] =
+                                int unit = rows.getInt(1) - 1;
+                                counts.moved(groups[unit], rows.getLong(5), 0, rows.getLong(6), 0);
+                                outcomes[unit] =
                                         new BatchOutcome(
                                                 BatchVerdict.valueOf(upper(rows, 2)),
                                                 rows.getLong(3),
@@ -122,8 +135,8 @@ final class AckProcedures {
                     try (PreparedStatement statement =
                             connection.prepareStatement(
                                     "select item, verdict, lease_released, dead_lettered, group_id,"
-                                            + " queue_id, committed, last_offset, conflated"
-                                            + " from "
+                                            + " queue_id, committed, last_offset, conflated,"
+                                            + " passed, ended, filed from "
                                             + (patient ? PATIENTLY : AT_ONCE))) {
                         statement.setArray(
                                 1, connection.createArrayOf("uuid", arguments.tenants()));
@@ -138,6 +151,13 @@ final class AckProcedures {
                         @Nullable MessageOutcome[] outcomes = new MessageOutcome[items];
                         try (ResultSet rows = statement.executeQuery()) {
                             while (rows.next()) {
+                                Change change =
+                                        new Change(
+                                                rows.getInt(5),
+                                                rows.getLong(10),
+                                                rows.getLong(11),
+                                                rows.getLong(12));
+                                change.tell(counts);
                                 outcomes[rows.getInt(1) - 1] =
                                         new MessageOutcome(
                                                 MessageVerdict.valueOf(upper(rows, 2)),
@@ -147,7 +167,8 @@ final class AckProcedures {
                                                 rows.getInt(6),
                                                 rows.getLong(7),
                                                 rows.getLong(8),
-                                                number(rows, 9));
+                                                number(rows, 9),
+                                                change);
                             }
                         }
                         return complete(outcomes);

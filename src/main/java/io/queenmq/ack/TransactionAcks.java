@@ -1,5 +1,6 @@
 package io.queenmq.ack;
 
+import io.queenmq.ack.AckProcedures.Change;
 import io.queenmq.ack.AckProcedures.MessageOutcome;
 import io.queenmq.ack.AckProcedures.MessageVerdict;
 import io.queenmq.model.Ids;
@@ -122,7 +123,10 @@ public final class TransactionAcks {
             int groupId,
             int queueId,
             long committed,
-            long lastOffset) {
+            long lastOffset,
+            long passed,
+            long ended,
+            long filed) {
         outcomes[itemAt[place]] =
                 new MessageOutcome(
                         MessageVerdict.valueOf(verdict.toUpperCase(Locale.ROOT)),
@@ -132,7 +136,8 @@ public final class TransactionAcks {
                         queueId,
                         committed,
                         lastOffset,
-                        null);
+                        null,
+                        new Change(groupId, passed, ended, filed));
     }
 
     /** Why the transaction cannot be committed, by the first ack that stands in its way. */
@@ -194,8 +199,11 @@ public final class TransactionAcks {
             MessageOutcome released = null;
             for (int j = 0; j < unit.items(); j++) {
                 MessageOutcome outcome = outcomes[itemAt[place++]];
-                if (outcome != null && outcome.leaseReleased()) {
-                    released = outcome;
+                if (outcome != null) {
+                    ack.tell(outcome.change());
+                    if (outcome.leaseReleased()) {
+                        released = outcome;
+                    }
                 }
             }
             if (released != null) {

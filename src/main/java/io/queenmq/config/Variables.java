@@ -163,6 +163,24 @@ public final class Variables {
                     "partitions",
                     "How many partitions one step locks, for some milliseconds, while messages"
                             + " leave them.");
+    public static final Variable<Long> STATS_INTERVAL_MS =
+            Variable.number(
+                    "STATS_INTERVAL_MS",
+                    10_000,
+                    1_000,
+                    3_600_000,
+                    "ms",
+                    "How often a broker tells the database what it has counted, and how often that"
+                            + " is added up. The same on every broker.");
+    public static final Variable<Long> RECOUNT_INTERVAL_MS =
+            Variable.number(
+                    "RETAINED_BYTES_INTERVAL_MS",
+                    600_000,
+                    1_000,
+                    86_400_000,
+                    "ms",
+                    "From one walk over all partitions to the next; it proves what was counted,"
+                            + " and corrects what is off.");
     public static final Variable<Boolean> PARTITION_CLEANUP_ENABLED =
             Variable.flag(
                     "QUEEN_PARTITION_CLEANUP_ENABLED",
@@ -266,6 +284,7 @@ public final class Variables {
                         EPOCH_ROWS,
                         EPOCH_MB,
                         EPOCH_HOURS));
+        sections.put("Statistics", List.of(STATS_INTERVAL_MS, RECOUNT_INTERVAL_MS));
         sections.put("Process", List.of(DEDUP_CACHE_MB, ENCRYPTION_KEY, LOG_LEVEL));
         return Collections.unmodifiableSequencedMap(sections);
     }

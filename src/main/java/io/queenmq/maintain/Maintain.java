@@ -38,6 +38,11 @@ public final class Maintain implements AutoCloseable {
         jobs.add(
                 new Epochs(
                         config.epochs(), new EpochProcedures(database, config.epochs()), metrics));
+        StatisticsProcedures statistics = new StatisticsProcedures(database);
+        Unsettled unsettled =
+                new Unsettled(statistics, config.statistics().interval(), metrics, clock);
+        jobs.add(new Statistics(statistics, unsettled, config.statistics().interval()));
+        jobs.add(new Recount(statistics, unsettled, config.statistics().recountInterval()));
         JobRunner runner = new JobRunner(jobs, new JobProcedures(database), config, metrics, clock);
         Duration tick =
                 jobs.stream()

@@ -15,6 +15,7 @@ import java.time.Duration;
  *     over; longer than any step takes
  * @param slice a job with more to do gives way to the others after that long
  * @param epochs of the tables that the log is made of
+ * @param statistics how fresh the counts are, and how often they are proved
  */
 public record MaintainConfig(
         Duration retentionInterval,
@@ -25,7 +26,8 @@ public record MaintainConfig(
         Duration historyAge,
         Duration lease,
         Duration slice,
-        EpochConfig epochs) {
+        EpochConfig epochs,
+        StatisticsConfig statistics) {
 
     public static final MaintainConfig DEFAULT =
             new MaintainConfig(
@@ -37,7 +39,8 @@ public record MaintainConfig(
                     Duration.ofDays(90),
                     Duration.ofSeconds(60),
                     Duration.ofSeconds(2),
-                    EpochConfig.DEFAULT);
+                    EpochConfig.DEFAULT,
+                    StatisticsConfig.DEFAULT);
 
     public MaintainConfig {
         if (retentionBatchSize < 1) {

@@ -1,5 +1,6 @@
 package io.queenmq.pop;
 
+import io.queenmq.count.Counts;
 import io.queenmq.db.Database;
 import io.queenmq.group.Groups;
 import io.queenmq.group.StartRule;
@@ -33,11 +34,13 @@ public final class Pop implements AutoCloseable {
     private final Clock clock;
 
     /**
+     * @param counts told what claims have changed, after the commit
      * @param deliveries told what was delivered under a lease, before the answer leaves
      */
     public Pop(
             PopConfig config,
             Database database,
+            Counts counts,
             Groups groups,
             ReadyLanes ready,
             LaneNames names,
@@ -46,7 +49,7 @@ public final class Pop implements AutoCloseable {
             Metrics metrics,
             Clock clock) {
         this.config = config;
-        this.procedures = new PopProcedures(database, config.inlineBytes());
+        this.procedures = new PopProcedures(database, counts, config.inlineBytes());
         this.groups = groups;
         this.ready = ready;
         this.names = names;

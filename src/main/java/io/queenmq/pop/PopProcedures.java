@@ -1,5 +1,6 @@
 package io.queenmq.pop;
 
+import io.queenmq.count.Counts;
 import io.queenmq.db.Database;
 import io.queenmq.group.StartRule;
 import java.sql.Array;
@@ -22,7 +23,7 @@ final class PopProcedures {
     private static final String COLUMNS =
             "select candidate, verdict, lease_id, lease_expires_at, visible_at, attempt, batch_end,"
                     + " last_offset, base_offset, first_index, message_count, created_at, keys,"
-                    + " frames from queen_store.";
+                    + " frames, passed, granted, ended from queen_store.";
 
     /** A queue that labels match. */
     record LabelledQueue(int queueId, String name) {}
@@ -35,10 +36,12 @@ final class PopProcedures {
     record Pending(int messages, int lanes) {}
 
     private final Database database;
+    private final Counts counts;
     private final int inlineBytes;
 
-    PopProcedures(Database database, int inlineBytes) {
+    PopProcedures(Database database, Counts counts, int inlineBytes) {
         this.database = database;
+        this.counts = counts;
         this.inlineBytes = inlineBytes;
     }
 
@@ -241,20 +244,30 @@ final class PopProcedures {
         int size = claims.stream().mapToInt(Claim::items).sum();
         int[] jobs = new int[size];
         long[] lanes = new long[size];
-        int[] groups = new int[size];
         int i = 0;
         for (int job = 1; job <= claims.size(); job++) {
             for (Candidates.Lane lane : claims.get(job - 1).candidates.lanes()) {
                 jobs[i] = job;
                 lanes[i] = lane.number();
-                groups[i] = lane.groupId();
                 i++;
             }
         }
         Connection connection = statement.getConnection();
         statement.setArray(at, array(connection, "int4", jobs));
         statement.setArray(at + 1, array(connection, "int8", lanes));
-        statement.setArray(at + 2, array(connection, "int4", groups));
+        statement.setArray(at + 2, array(connection, "int4", groups(claims, size)));
+    }
+
+    /** The group of every candidate. */
+    private static int[] groups(List<Claim> claims, int size) {
+        int[] groups = new int[size];
+        int i = 0;
+        for (Claim claim : claims) {
+            for (Candidates.Lane lane : claim.candidates.lanes()) {
+                groups[i++] = lane.groupId();
+            }
+        }
+        return groups;
     }
 
     private static void bindRules(PreparedStatement statement, List<Claim> claims)
@@ -274,10 +287,11 @@ final class PopProcedures {
         statement.setArray(11, connection.createArrayOf("timestamptz", instants.toArray()));
     }
 
-    private static List<List<Claim.Outcome>> read(PreparedStatement statement, List<Claim> claims)
+    private List<List<Claim.Outcome>> read(PreparedStatement statement, List<Claim> claims)
             throws SQLException {
         int size = claims.stream().mapToInt(Claim::items).sum();
         Claim.@Nullable Outcome[] byCandidate = new Claim.Outcome[size];
+        int[] groups = groups(claims, size);
         try (ResultSet rows = statement.executeQuery()) {
             while (rows.next()) {
                 int candidate = rows.getInt(1) - 1;
@@ -285,6 +299,12 @@ final class PopProcedures {
                 if (outcome == null) {
                     outcome = readOutcome(rows);
                     byCandidate[candidate] = outcome;
+                    counts.moved(
+                            groups[candidate],
+                            rows.getLong(15),
+                            rows.getLong(16),
+                            rows.getLong(17),
+                            0);
                 }
                 if (outcome.verdict == Claim.Verdict.LEASED
                         || outcome.verdict == Claim.Verdict.SERVED) {

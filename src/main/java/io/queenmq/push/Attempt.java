@@ -104,6 +104,15 @@ final class Attempt {
         return segments;
     }
 
+    /** Of keys and frames, as the segments hold them. */
+    long bytes() {
+        long bytes = 0;
+        for (int i = 0; i < segments.size(); i++) {
+            bytes += segments.get(i).keys().length + segments.get(i).frames().length;
+        }
+        return bytes;
+    }
+
     long number() {
         return works.getFirst().number();
     }

@@ -1,6 +1,7 @@
 package io.queenmq.push;
 
 import io.queenmq.cipher.PayloadCipher;
+import io.queenmq.count.Counts;
 import io.queenmq.db.Database;
 import io.queenmq.dedup.KeyMemory;
 import io.queenmq.metrics.Metrics;
@@ -29,6 +30,7 @@ public final class Push {
     private final Clock clock;
 
     /**
+     * @param counts told what was stored, after the commit
      * @param writes told of every lane that was written, after the commit
      * @param cipher seals what goes to encrypted queues
      * @param serverChanged run when the database is another server, or the same after a fail-over
@@ -39,6 +41,7 @@ public final class Push {
             Database database,
             QueueCatalog catalog,
             KeyMemory memory,
+            Counts counts,
             LaneWrites writes,
             PayloadCipher cipher,
             Runnable serverChanged,
@@ -51,7 +54,8 @@ public final class Push {
         this.servers = new ServerWatch(memory, serverChanged);
         this.combiner =
                 new PushCombiner(
-                        config, database, catalog, memory, writes, cipher, servers, metrics, clock);
+                        config, database, catalog, memory, counts, writes, cipher, servers, metrics,
+                        clock);
         this.resolver = new LaneResolver(catalog, memory, combiner, clock);
         this.mint = mint;
         this.clock = clock;

@@ -4,6 +4,7 @@ import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.combine.Bundle;
 import io.queenmq.combine.Combiner;
 import io.queenmq.combine.Flush;
+import io.queenmq.count.Counts;
 import io.queenmq.db.ConnectionLost;
 import io.queenmq.db.Database;
 import io.queenmq.dedup.KeyMemory;
@@ -45,6 +46,7 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
     private final KeySearch search;
     private final Settlement settlement;
     private final QueueCatalog catalog;
+    private final Counts counts;
     private final LaneWrites writes;
     private final PayloadCipher cipher;
     private final PushMeters meters;
@@ -63,6 +65,7 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
             Database database,
             QueueCatalog catalog,
             KeyMemory memory,
+            Counts counts,
             LaneWrites writes,
             PayloadCipher cipher,
             ServerWatch servers,
@@ -73,6 +76,7 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
         this.memory = memory;
         this.search = new KeySearch(procedures, memory);
         this.catalog = catalog;
+        this.counts = counts;
         this.writes = writes;
         this.cipher = cipher;
         this.meters = new PushMeters(metrics);
@@ -251,6 +255,7 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
                         queued.createdMillis(),
                         attempt.segments());
                 catalog.wrote(number, last);
+                counts.stored(queued.queueId(), attempt.frames().size(), attempt.bytes());
                 messages += attempt.frames().size();
                 written.add(
                         new LaneWrites.Lane(

@@ -21,7 +21,8 @@ import org.postgresql.PGConnection;
 final class TransactProcedures {
     private static final String TRANSACT =
             "select part, ordinal, verdict, base_offset, created_at, queue_id, group_id,"
-                    + " lease_released, dead_lettered, committed, last_offset"
+                    + " lease_released, dead_lettered, committed, last_offset, passed, ended,"
+                    + " filed"
                     + " from queen_store.transact(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
                     + " ?, ?, ?)";
 
@@ -152,7 +153,10 @@ final class TransactProcedures {
                                 rows.getInt(7),
                                 rows.getInt(6),
                                 rows.getLong(10),
-                                rows.getLong(11));
+                                rows.getLong(11),
+                                rows.getLong(12),
+                                rows.getLong(13),
+                                rows.getLong(14));
                 case "undone" -> undone = verdict;
                 default -> throw new IllegalStateException("transact said " + verdict);
             }

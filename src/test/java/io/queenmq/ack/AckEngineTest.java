@@ -97,7 +97,7 @@ class AckEngineTest {
                         List.of(String.valueOf(other.leaseId()), String.valueOf(result.leaseId())));
         PopResult.Lane lane = result.lanes().getFirst();
         int queueId = engine.lane("bundle", lane.partition()).queueId();
-        acks.outcome(0, "done", true, false, lane.groupId(), queueId, 2, 2);
+        acks.outcome(0, "done", true, false, lane.groupId(), queueId, 2, 2, 0, 0, 0);
         acks.committed();
         assertEquals(remembered, engine.deliveries.bytes(), "the other lease is still held");
     }
@@ -364,6 +364,7 @@ class AckEngineTest {
                                         usual.flushers(),
                                         Duration.ofMillis(300)),
                                 engine.database,
+                                engine.counts,
                                 engine.ready,
                                 engine.deliveries,
                                 metrics,

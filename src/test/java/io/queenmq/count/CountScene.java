@@ -5,7 +5,7 @@ import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -19,9 +19,9 @@ final class CountScene implements AutoCloseable {
     final LogFixture log;
 
     /** What a broker has not told yet: stored and bytes by queue, the others by group. */
-    private final Map<Integer, long[]> queues = new HashMap<>();
+    private final Map<Integer, long[]> queues = new LinkedHashMap<>();
 
-    private final Map<Integer, long[]> groups = new HashMap<>();
+    private final Map<Integer, long[]> groups = new LinkedHashMap<>();
 
     CountScene() throws SQLException {
         connection = database.connect();
@@ -75,19 +75,21 @@ final class CountScene implements AutoCloseable {
     }
 
     void flush() throws SQLException {
-        List<Integer> queueIds = List.copyOf(queues.keySet());
-        List<Integer> groupIds = List.copyOf(groups.keySet());
         log.rows(
                 "select queen_store.flush_counts(?, ?, ?, ?, ?, ?, ?, ?)",
-                queueIds.toArray(Integer[]::new),
-                queueIds.stream().map(q -> queues.get(q)[0]).toArray(Long[]::new),
-                queueIds.stream().map(q -> queues.get(q)[1]).toArray(Long[]::new),
-                groupIds.toArray(Integer[]::new),
-                groupIds.stream().map(g -> groups.get(g)[0]).toArray(Long[]::new),
-                groupIds.stream().map(g -> groups.get(g)[1]).toArray(Long[]::new),
-                groupIds.stream().map(g -> groups.get(g)[2]).toArray(Long[]::new),
-                groupIds.stream().map(g -> groups.get(g)[3]).toArray(Long[]::new));
+                queues.keySet().toArray(Integer[]::new),
+                sums(queues, 0),
+                sums(queues, 1),
+                groups.keySet().toArray(Integer[]::new),
+                sums(groups, 0),
+                sums(groups, 1),
+                sums(groups, 2),
+                sums(groups, 3));
         lose();
+    }
+
+    private static Long[] sums(Map<Integer, long[]> of, int sum) {
+        return of.values().stream().map(sums -> sums[sum]).toArray(Long[]::new);
     }
 
     /** What a broker that is killed takes with it. */
@@ -106,7 +108,7 @@ final class CountScene implements AutoCloseable {
                 log.value(
                         """
                         with page as materialized (
-                            select p.*, clock_timestamp() as started_at
+                            select p.*
                             from queen_store.count_lanes(?, ?, '', 100000) p)
                         select queen_store.settle_counts(
                             array_agg(started_at), array_agg(queue_id), array_agg(group_id),

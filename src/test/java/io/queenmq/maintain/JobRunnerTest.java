@@ -221,7 +221,8 @@ class JobRunnerTest {
                         defaults.historyAge(),
                         Duration.ofSeconds(60),
                         Duration.ofHours(1),
-                        defaults.epochs());
+                        defaults.epochs(),
+                        defaults.statistics());
         JobRunner runner =
                 new JobRunner(
                         List.of(

@@ -2,6 +2,7 @@ package io.queenmq.push;
 
 import io.queenmq.cipher.CipherConfig;
 import io.queenmq.cipher.PayloadCipher;
+import io.queenmq.count.Counts;
 import io.queenmq.db.Database;
 import io.queenmq.db.DatabaseConfig;
 import io.queenmq.dedup.DedupConfig;
@@ -27,6 +28,7 @@ import org.jspecify.annotations.Nullable;
 /** The push engine of one broker, without anything in front of it. */
 final class TestEngine implements AutoCloseable {
     final Metrics metrics = new Metrics();
+    private final Counts counts;
     final ConcurrentLinkedQueue<LaneWrites.Lane> written = new ConcurrentLinkedQueue<>();
     final Database database;
     final QueueCatalog catalog;
@@ -60,6 +62,7 @@ final class TestEngine implements AutoCloseable {
                                 .withBorrowTimeout(Duration.ofMillis(500)),
                         metrics,
                         Clock.SYSTEM);
+        counts = new Counts(Duration.ofHours(1), database, metrics, Clock.SYSTEM);
         catalog = new QueueCatalog(QueueConfig.defaults(), database, Clock.SYSTEM);
         memory = new KeyMemory(dedup, clock);
         queues = new Queues(QueueConfig.defaults(), database, catalog, false);
@@ -69,6 +72,7 @@ final class TestEngine implements AutoCloseable {
                         database,
                         catalog,
                         memory,
+                        counts,
                         writes == null ? written::addAll : writes,
                         new PayloadCipher(CipherConfig.NONE, metrics),
                         catalog::serverChanged,
@@ -123,6 +127,7 @@ final class TestEngine implements AutoCloseable {
     public void close() {
         push.stop(Duration.ofSeconds(1));
         catalog.stop(Duration.ofSeconds(1));
+        counts.close();
         database.close();
         metrics.close();
     }

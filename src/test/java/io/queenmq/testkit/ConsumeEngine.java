@@ -6,6 +6,7 @@ import io.queenmq.ack.AckItem;
 import io.queenmq.ack.AckResult;
 import io.queenmq.ack.AckStatus;
 import io.queenmq.ack.Deliveries;
+import io.queenmq.count.Counts;
 import io.queenmq.db.Database;
 import io.queenmq.db.DatabaseConfig;
 import io.queenmq.group.Groups;
@@ -50,6 +51,7 @@ public final class ConsumeEngine implements AutoCloseable {
     public final Groups groups;
     public final LaneNames names;
     public final ReadyLanes ready;
+    public final Counts counts;
     public final HintOutbox outbox = new HintOutbox();
     public final HintedLanes hinted;
     public final Deliveries deliveries;
@@ -101,11 +103,13 @@ public final class ConsumeEngine implements AutoCloseable {
                             groups.everythingChanged();
                             names.everythingChanged();
                         });
+        counts = new Counts(Duration.ofHours(1), database, metrics, clock);
         deliveries = new Deliveries(AckConfig.DEFAULT, clock);
         pop =
                 new Pop(
                         PopConfig.DEFAULT,
                         database,
+                        counts,
                         groups,
                         ready,
                         names,
@@ -113,7 +117,7 @@ public final class ConsumeEngine implements AutoCloseable {
                         new UuidMint(() -> clock.now().toEpochMilli()),
                         metrics,
                         clock);
-        ack = new Ack(AckConfig.DEFAULT, database, ready, deliveries, metrics, clock);
+        ack = new Ack(AckConfig.DEFAULT, database, counts, ready, deliveries, metrics, clock);
         pop.start();
         ack.start();
     }
@@ -320,6 +324,7 @@ public final class ConsumeEngine implements AutoCloseable {
         pop.close();
         ack.close();
         ready.close();
+        counts.close();
         database.close();
         metrics.close();
         try {

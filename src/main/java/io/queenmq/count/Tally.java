@@ -1,0 +1,58 @@
+package io.queenmq.count;
+
+import java.util.concurrent.atomic.LongAdder;
+
+/** Four sums of one queue or group. Added to by any thread, taken by one. */
+final class Tally {
+    static final int SUMS = 4;
+
+    private final int id;
+    private final LongAdder[] sums = new LongAdder[SUMS];
+    private final long[] taken = new long[SUMS];
+    private int idleRounds;
+
+    Tally(int id) {
+        this.id = id;
+        for (int i = 0; i < SUMS; i++) {
+            sums[i] = new LongAdder();
+        }
+    }
+
+    void add(long first, long second, long third, long fourth) {
+        sums[0].add(first);
+        sums[1].add(second);
+        sums[2].add(third);
+        sums[3].add(fourth);
+    }
+
+    /** Takes what has been added since; false = nothing. */
+    boolean take() {
+        boolean any = false;
+        for (int i = 0; i < SUMS; i++) {
+            // Not "sumThenReset", which does not promise to keep what is added at that moment.
+            taken[i] = sums[i].sum();
+            sums[i].add(-taken[i]);
+            any |= taken[i] != 0;
+        }
+        idleRounds = any ? 0 : idleRounds + 1;
+        return any;
+    }
+
+    /** What was taken was not told. */
+    void giveBack() {
+        add(taken[0], taken[1], taken[2], taken[3]);
+    }
+
+    int id() {
+        return id;
+    }
+
+    long taken(int sum) {
+        return taken[sum];
+    }
+
+    /** How often in a row there was nothing to take. */
+    int idleRounds() {
+        return idleRounds;
+    }
+}

@@ -1,0 +1,15 @@
+package io.queenmq.maintain;
+
+import java.time.Duration;
+
+/**
+ * Settings of the statistics.
+ *
+ * @param interval from one telling of a broker what it has counted to the next, the same on all of
+ *     them; also from one adding up to the next
+ * @param recountInterval from one walk over all lanes, which proves the sums, to the next
+ */
+public record StatisticsConfig(Duration interval, Duration recountInterval) {
+    public static final StatisticsConfig DEFAULT =
+            new StatisticsConfig(Duration.ofSeconds(10), Duration.ofMinutes(10));
+}
