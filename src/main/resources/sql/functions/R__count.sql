@@ -100,7 +100,7 @@ comment on function queen_store.has_counts() is
 -- queen_store.fold_counts: adds what was said to the counts, and takes it away.
 -- Commits without a flush, for what is lost is there again: called by brokers in autocommit only.
 -- Called by  StatisticsProcedures
--- Locks      count_deltas, skip locked; counts: rows that change, by key; waits
+-- Locks      count_deltas, skip locked; counts and queue_epochs: rows that change, by key; waits
 -- Returns    rows added; fewer than p_limit = that was all
 -- Cost       1 statement: one row written per (queue, group) that changed, one deleted per change
 create or replace function queen_store.fold_counts(p_limit integer)
@@ -123,7 +123,8 @@ begin
     summed as materialized (
         select t.queue_id, t.group_id, sum(t.lanes) as lanes, sum(t.stored) as stored,
                sum(t.passed) as passed, sum(t.granted) as granted, sum(t.ended) as ended,
-               sum(t.dead_letters) as dead_letters, bool_or(t.recount) as recount
+               sum(t.dead_letters) as dead_letters, sum(t.bytes) as bytes,
+               bool_or(t.recount) as recount
         from taken t
         where exists (
             select
@@ -149,6 +150,17 @@ begin
             recount_at = case
                 when excluded.group_id = 0 then c.recount_at
                 else coalesce(excluded.recount_at, c.recount_at) end
+    ),
+    -- What a broker told of the epoch before is some seconds old: counted when that is sealed.
+    stored as (
+        insert into queen_store.queue_epochs as q (queue_id, epoch, messages, bytes)
+        select s.queue_id, e.epoch, s.stored, s.bytes
+        from summed s
+        join queen_store.epochs e on e.state = 'open'
+        where s.bytes <> 0
+        order by s.queue_id
+        on conflict (queue_id, epoch) do update
+        set messages = q.messages + excluded.messages, bytes = q.bytes + excluded.bytes
     )
     select count(*) into v_folded from taken;
     perform set_config('synchronous_commit', 'off', true);
@@ -156,7 +168,7 @@ begin
 end
 $$;
 comment on function queen_store.fold_counts(integer) is
-    'Adds what was said to the counts, and takes it away. Locks: count_deltas, skip locked; counts: rows that change, by key; waits.';
+    'Adds what was said to the counts, and takes it away. Locks: count_deltas, skip locked; counts and queue_epochs: rows that change, by key; waits.';
 
 -- queen_store.running_counts: the sums as they are now, counts and what waits to be added to them.
 -- Called by  count_lanes, settle_counts, told_counts
@@ -543,12 +555,12 @@ comment on function queen_store.settle_counts(
     timestamptz[]) is
     'Compares what a walk has found with the counts, and puts right what is off. Locks: counts: rows that may change, by key; waits; oldest_lanes: rows that change.';
 
--- queen_store.drop_counts: removes counts of queues that are gone.
+-- queen_store.drop_counts: removes counts of queues and epochs that are gone.
 -- Commits without a flush, for what is lost is done again: called by brokers in autocommit only.
 -- Called by  StatisticsProcedures
--- Locks      none: counts and oldest_lanes: rows that nobody changes any more
+-- Locks      none: counts, oldest_lanes, queue_epochs: rows that nobody changes any more
 -- Returns    rows removed
--- Cost       2 statements, each over one of the two tables, at most p_limit rows of it
+-- Cost       3 statements, each over one of the tables, at most p_limit rows of it
 create or replace function queen_store.drop_counts(p_limit integer)
 returns integer
 language plpgsql volatile parallel unsafe
@@ -557,6 +569,7 @@ as $$
 declare
     v_counts integer;
     v_lanes integer;
+    v_epochs integer;
 begin
     delete from queen_store.counts c
     where c.ctid = any (array(
@@ -575,12 +588,21 @@ begin
         where q.id is null
         limit p_limit));
     get diagnostics v_lanes = row_count;
+    delete from queen_store.queue_epochs b
+    where b.ctid = any (array(
+        select b.ctid
+        from queen_store.queue_epochs b
+        left join queen_store.queues q on q.id = b.queue_id and q.deleted_at is null
+        left join queen_store.epochs e on e.epoch = b.epoch
+        where q.id is null or e.epoch is null
+        limit p_limit));
+    get diagnostics v_epochs = row_count;
     perform set_config('synchronous_commit', 'off', true);
-    return v_counts + v_lanes;
+    return v_counts + v_lanes + v_epochs;
 end
 $$;
 comment on function queen_store.drop_counts(integer) is
-    'Removes counts of queues that are gone. Locks: none: counts and oldest_lanes: rows that nobody changes any more.';
+    'Removes counts of queues and epochs that are gone. Locks: none: counts, oldest_lanes, queue_epochs: rows that nobody changes any more.';
 
 -- queen_store.told_counts: the sums as numbers of messages.
 -- Called by  read_counts, queen.counts
@@ -588,13 +610,14 @@ comment on function queen_store.drop_counts(integer) is
 -- Returns    one row per live queue of these (null = all) that something is known of (group 0), and
 --            one per group of it. What a group has not consumed is null where it is not registered,
 --            for then it has a place only in lanes it has popped; of the queue it is that of the
---            slowest named group, else of the group of pops without one, else all. age_seconds is
---            -1 while a walk is wanted
--- Cost       1 statement: the rows of these queues, and all of count_deltas
+--            slowest named group, else of the group of pops without one, else all. Bytes are those
+--            of the queue. age_seconds is -1 while a walk is wanted
+-- Cost       1 statement: the rows of these queues, and all of count_deltas; per queue stored_bytes
 create or replace function queen_store.told_counts(p_queue_ids integer[])
 returns table (
     queue_id integer, group_id integer, lanes bigint, messages bigint, pending bigint,
-    processing bigint, completed bigint, dead_letters bigint, behind bigint, age_seconds integer)
+    processing bigint, completed bigint, dead_letters bigint, behind bigint,
+    retained_bytes bigint, disk_bytes bigint, age_seconds integer)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
@@ -645,12 +668,15 @@ begin
     )
     select t.queue_id, 0, t.lanes, t.messages, t.pending, least(t.leased, t.pending),
            greatest(t.messages - t.pending - t.dead_letters - t.given_up, 0),
-           t.dead_letters + t.given_up, t.behind, t.age_seconds
+           t.dead_letters + t.given_up, t.behind, coalesce(b.retained_bytes, 0),
+           coalesce(b.disk_bytes, 0), t.age_seconds
     from total t
+    left join lateral queen_store.stored_bytes(t.queue_id, t.messages) b on true
     union all
     select c.queue_id, c.group_id, c.lanes, c.messages, c.pending, least(c.leased, c.pending),
-           greatest(c.messages - c.pending - c.dead_letters, 0), c.dead_letters, c.behind,
-           c.age_seconds
+           case when c.pending is not null
+                then greatest(c.messages - c.pending - c.dead_letters, 0) end,
+           c.dead_letters, c.behind, null::bigint, null::bigint, c.age_seconds
     from consumer c;
 end
 $$;
@@ -668,7 +694,8 @@ comment on function queen_store.told_counts(integer[]) is
 create or replace function queen_store.read_counts(p_tenant_id uuid, p_queue text)
 returns table (
     queue_id integer, consumer_group text, lanes bigint, messages bigint, pending bigint,
-    processing bigint, completed bigint, dead_letters bigint, behind bigint, age_seconds integer)
+    processing bigint, completed bigint, dead_letters bigint, behind bigint,
+    retained_bytes bigint, disk_bytes bigint, age_seconds integer)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -734,7 +761,10 @@ begin
         )
         select v_queue_id, g.name, l.lanes, t.messages, u.pending,
                least(case when l.group_id = 0 then t.leased else l.live end, u.pending),
-               greatest(t.messages - u.pending - d.dead_letters, 0), d.dead_letters, l.behind, 0
+               case when u.pending is not null
+                    then greatest(t.messages - u.pending - d.dead_letters, 0) end,
+               d.dead_letters, l.behind,
+               b.retained_bytes, b.disk_bytes, 0
         from live l
         cross join total t
         left join lateral (
@@ -749,12 +779,13 @@ begin
             select case when l.group_id = 0 then t.dead_letters else l.dead_letters end
                 as dead_letters
             offset 0) d
+        left join lateral queen_store.stored_bytes(v_queue_id, t.messages) b on l.group_id = 0
         order by g.name nulls first;
         return;
     end if;
     return query
     select t.queue_id, g.name, t.lanes, t.messages, t.pending, t.processing, t.completed,
-           t.dead_letters, t.behind, t.age_seconds
+           t.dead_letters, t.behind, t.retained_bytes, t.disk_bytes, t.age_seconds
     from queen_store.told_counts(array[v_queue_id]) t
     left join lateral (
         select g.name

@@ -128,9 +128,9 @@ comment on function queen_store.evacuation_due(integer, bigint, integer, timesta
 -- A cursor whose next message moves forgets its epoch. One that is not visible yet has nothing to
 -- forget: whoever writes a cursor gives it no epoch but 0 or the open one.
 -- Called by  EpochProcedures
--- Locks      epochs: its row; partitions, ascending id, skip locked; cursors of these lanes that
---            name this epoch or an older one, skip locked; with p_wait those of the first lane,
---            waits up to 250 ms each
+-- Locks      epochs: its row, in the last step 0 too; partitions, ascending id, skip locked;
+--            cursors of these lanes that name this epoch or an older one, skip locked; with p_wait
+--            those of the first lane, waits up to 250 ms each
 -- Returns    one row: moved (call again), held (the lane is somebody's: all before it is done),
 --            empty (nothing is left), other (not the oldest sealed epoch); rows and bytes moved
 -- Cost       7 statements for up to p_read_max rows, of which at most p_move_max and p_move_bytes
@@ -320,6 +320,12 @@ begin
         walked_offset = case when v_more then v_after_offset end,
         state = case when v_more then e.state else 'empty' end
     where e.epoch = p_epoch;
+    if not v_more then
+        -- It holds more now than was counted.
+        update queen_store.epochs e
+        set counted_at = null
+        where e.epoch = 0 and e.counted_at is not null;
+    end if;
     return query
     select case when v_held is not null and not p_wait then 'held'
                 when v_more then 'moved'
@@ -331,7 +337,7 @@ end
 $$;
 comment on function queen_store.evacuate(
     integer, integer, integer, bigint, boolean, timestamptz) is
-    'One step of moving what is alive in the oldest epoch to epoch 0. Locks: epochs: its row; partitions, ascending id, skip locked; cursors of these lanes that name this epoch or an older one, skip locked; with p_wait those of the first lane, waits up to 250 ms each.';
+    'One step of moving what is alive in the oldest epoch to epoch 0. Locks: epochs: its row, in the last step 0 too; partitions, ascending id, skip locked; cursors of these lanes that name this epoch or an older one, skip locked; with p_wait those of the first lane, waits up to 250 ms each.';
 
 -- queen_store.sweep_due: whether enough of epoch 0 is dead to be removed.
 -- Called by  epoch_work
@@ -427,7 +433,8 @@ begin
 
     update queen_store.epochs e
     set walked_partition_id = case when v_read = p_read_max then v_after_id end,
-        walked_offset = case when v_read = p_read_max then v_after_offset end
+        walked_offset = case when v_read = p_read_max then v_after_offset end,
+        counted_at = case when v_read = p_read_max then e.counted_at end
     where e.epoch = 0;
     return query select v_deleted, v_read < p_read_max;
 end

@@ -167,7 +167,8 @@ create table queen_store.epochs (
     holders text[],
     next_after xid8,
     walked_partition_id bigint,
-    walked_offset bigint
+    walked_offset bigint,
+    counted_at timestamptz
 );
 create unique index epochs_open_idx on queen_store.epochs (state) where state = 'open';
 insert into queen_store.epochs (epoch, state) values (0, 'evacuated'), (1, 'open');
@@ -186,6 +187,8 @@ comment on column queen_store.epochs.next_after is
 comment on column queen_store.epochs.walked_partition_id is
     'How far a walk in key order has come, null = none is under way: of an evacuation, or in 0 of the removal of what is dead.';
 comment on column queen_store.epochs.walked_offset is 'Offset in that lane up to which, inclusive.';
+comment on column queen_store.epochs.counted_at is
+    'When queue_epochs last became what the epoch holds; null = it is what was told, some seconds of a rotation may be in the wrong one.';
 
 create table queen_store.segments (
     epoch integer not null,
@@ -544,3 +547,24 @@ comment on table queen_store.oldest_lanes is
 comment on column queen_store.oldest_lanes.group_id is 'Group.';
 comment on column queen_store.oldest_lanes.partition_id is 'Lane.';
 comment on column queen_store.oldest_lanes.unread_at is 'created_at of the oldest message the group had not consumed.';
+
+create table queen_store.queue_epochs (
+    queue_id integer not null,
+    epoch integer not null,
+    messages bigint not null,
+    bytes bigint not null,
+    primary key (queue_id, epoch)
+) with (
+    fillfactor = 50,
+    autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_threshold = 500,
+    autovacuum_vacuum_cost_delay = 0,
+    vacuum_truncate = off
+);
+
+comment on table queen_store.queue_epochs is
+    'What each queue has stored in each epoch, expired messages included for as long as the epoch is there.';
+comment on column queen_store.queue_epochs.queue_id is 'Queue.';
+comment on column queen_store.queue_epochs.epoch is 'Epoch.';
+comment on column queen_store.queue_epochs.messages is 'Messages with their payloads.';
+comment on column queen_store.queue_epochs.bytes is 'Bytes of keys and frames, before compression.';

@@ -11,6 +11,8 @@ select
     t.completed,
     t.dead_letters,
     t.behind as partitions_behind,
+    t.retained_bytes,
+    t.disk_bytes,
     t.age_seconds,
     q.tenant_id
 from queen_store.told_counts(null) t
@@ -33,6 +35,10 @@ comment on column queen.counts.completed is 'Messages kept that are neither pend
 comment on column queen.counts.dead_letters is 'Dead letters of the group, or of all groups of the queue.';
 comment on column queen.counts.partitions_behind is
     'Partitions that held something pending, of the queue anything at all, when a walk last looked.';
+comment on column queen.counts.retained_bytes is
+    'Of the queue: bytes of the messages kept, before compression; an estimate within the oldest epoch they reach into.';
+comment on column queen.counts.disk_bytes is
+    'Of the queue: the same with what has expired but is still there, since epochs leave as a whole.';
 comment on column queen.counts.age_seconds is
     'Age of the numbers; -1 = a group was moved or made, and a walk has yet to find out where it is.';
 comment on column queen.counts.tenant_id is 'Owner of the queue.';

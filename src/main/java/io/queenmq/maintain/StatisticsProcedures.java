@@ -11,7 +11,9 @@ import java.sql.Types;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 
@@ -27,6 +29,18 @@ final class StatisticsProcedures {
      * @param last null = there are no more
      */
     record Page(List<Walked.Sums> sums, @Nullable Place last) {}
+
+    /** The segment that a walk over an epoch came to. */
+    record SegmentPlace(long lane, long offset) {
+        static final SegmentPlace FIRST = new SegmentPlace(0, -1);
+    }
+
+    /**
+     * A page of a walk over an epoch.
+     *
+     * @param last null = there are no more
+     */
+    record EpochPage(Map<Integer, EpochWalk.Held> queues, @Nullable SegmentPlace last) {}
 
     private static final String PAGE =
             "select queue_id, group_id, started_at, lanes, amount, behind, leased, dead_letters,"
@@ -68,6 +82,82 @@ final class StatisticsProcedures {
                         "select coalesce(queen_store.uncounted_queue(?), 0)",
                         afterQueueId);
         return queueId == 0 ? null : queueId;
+    }
+
+    /** Null = all are counted. */
+    @Nullable Integer uncountedEpoch() {
+        int epoch = number("uncounted_epoch", "select coalesce(queen_store.uncounted_epoch(), -1)");
+        return epoch < 0 ? null : epoch;
+    }
+
+    EpochPage countEpoch(int epoch, SegmentPlace after, int segmentsMax) {
+        return database.call(
+                "count_epoch",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection()
+                                    .prepareStatement(
+                                            "select queue_id, messages, bytes, last_partition_id,"
+                                                    + " last_offset"
+                                                    + " from queen_store.count_epoch(?, ?, ?, ?)")) {
+                        statement.setInt(1, epoch);
+                        statement.setLong(2, after.lane());
+                        statement.setLong(3, after.offset());
+                        statement.setInt(4, segmentsMax);
+                        try (ResultSet rows = statement.executeQuery()) {
+                            Map<Integer, EpochWalk.Held> queues = new HashMap<>();
+                            SegmentPlace last = null;
+                            while (rows.next()) {
+                                int queueId = rows.getInt(1);
+                                if (!rows.wasNull()) {
+                                    queues.put(
+                                            queueId,
+                                            new EpochWalk.Held(rows.getLong(2), rows.getLong(3)));
+                                }
+                                long lane = rows.getLong(4);
+                                last =
+                                        rows.wasNull()
+                                                ? null
+                                                : new SegmentPlace(lane, rows.getLong(5));
+                            }
+                            return new EpochPage(queues, last);
+                        }
+                    }
+                });
+    }
+
+    void settleEpoch(int epoch, Map<Integer, EpochWalk.Held> queues) {
+        List<Map.Entry<Integer, EpochWalk.Held>> rows = List.copyOf(queues.entrySet());
+        database.call(
+                "settle_epoch",
+                session -> {
+                    Connection connection = session.connection();
+                    try (PreparedStatement statement =
+                            connection.prepareStatement(
+                                    "select queen_store.settle_epoch(?, ?, ?, ?)")) {
+                        statement.setInt(1, epoch);
+                        statement.setArray(
+                                2,
+                                integers(
+                                        connection,
+                                        rows.stream().mapToInt(Map.Entry::getKey).toArray()));
+                        statement.setArray(
+                                3,
+                                longs(
+                                        connection,
+                                        rows.stream()
+                                                .mapToLong(row -> row.getValue().messages())
+                                                .toArray()));
+                        statement.setArray(
+                                4,
+                                longs(
+                                        connection,
+                                        rows.stream()
+                                                .mapToLong(row -> row.getValue().bytes())
+                                                .toArray()));
+                        return statement.execute();
+                    }
+                });
     }
 
     private int number(String name, String sql, int... arguments) {
