@@ -81,7 +81,7 @@ comment on function queen_store.rotation_due(bigint, bigint, bigint, integer, ti
     'Whether the open epoch has had its share, and another may follow. Locks: none.';
 
 -- queen_store.epoch_size: how much is stored in an epoch, as far as statistics know.
--- Called by  rotation_due, evacuation_due, queen.epochs
+-- Called by  rotation_due, evacuation_due, queen.epochs, ReclaimProcedures
 -- Locks      none
 -- Returns    one row; rows are an estimate, bytes are heap, TOAST and index as on disk
 -- Cost       1 statement on the catalogue, and the sizes of a few files
@@ -328,7 +328,7 @@ comment on function queen_store.drop_epoch(integer) is
     'Removes an empty epoch whose table has been detached. Locks: epochs: its row; its table, access exclusive; waits up to 3 s.';
 
 -- queen_store.epoch_waits_for: which transaction holds an epoch up, the oldest of them.
--- Called by  queen.epochs
+-- Called by  queen.epochs, ReclaimProcedures
 -- Locks      none
 -- Returns    a sentence with pid, application_name and age; null = nothing does. Of other roles'
 --            sessions only those are seen that the caller may see (pg_read_all_stats)

@@ -27,7 +27,7 @@ comment on function queen_store.segment_use(
     'What a segment is still good for: all, keys or none. Locks: none.';
 
 -- queen_store.sample_epoch: how much of an epoch is alive, by a sample of its pages.
--- Called by  evacuation_due, sweep_due
+-- Called by  evacuation_due, sweep_due, ReclaimProcedures
 -- Locks      none
 -- Returns    one row: of the rows and bytes read, how many live on
 -- Cost       1 statement: some 64 pages, however large the epoch is, and two index probes per row;

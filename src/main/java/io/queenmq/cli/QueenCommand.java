@@ -1,6 +1,7 @@
 package io.queenmq.cli;
 
 import io.queenmq.config.Settings;
+import io.queenmq.model.QueenException;
 import io.queenmq.runtime.StartRefused;
 import io.queenmq.runtime.Version;
 import java.io.PrintWriter;
@@ -24,6 +25,7 @@ import picocli.CommandLine.IVersionProvider;
             "  PG_HOST=db PG_USER=queen PG_PASSWORD=secret PG_DATABASE=queen queen serve",
             "                                     serve from a PostgreSQL of yours, 15 to 18",
             "  queen doctor                       what is wrong with the PostgreSQL server, if anything",
+            "  queen reclaim 10GB                 give space of expired messages back now",
             "  queen config                       every setting, with its default and range",
             "",
             "Settings are environment variables: see docs/configuration.md."
@@ -47,9 +49,10 @@ public final class QueenCommand implements Runnable {
     static CommandLine commandLine(Settings settings, PrintWriter out) {
         CommandLine line = new CommandLine(new QueenCommand());
         line.addSubcommand(new Examine(settings, out));
+        line.addSubcommand(new ReclaimSpace(settings, out));
         line.setExecutionExceptionHandler(
                 (exception, command, parsed) -> {
-                    if (exception instanceof StartRefused) {
+                    if (exception instanceof StartRefused || exception instanceof QueenException) {
                         PrintWriter err = command.getErr();
                         err.println("queen: " + exception.getMessage());
                         err.flush();

@@ -62,9 +62,10 @@ final class JobProcedures {
                         Map<String, OptionalLong> waits = new HashMap<>();
                         try (ResultSet rows = statement.executeQuery()) {
                             while (rows.next()) {
+                                String name = rows.getString(1);
                                 long wait = rows.getLong(2);
                                 waits.put(
-                                        rows.getString(1),
+                                        name,
                                         rows.wasNull()
                                                 ? OptionalLong.empty()
                                                 : OptionalLong.of(wait));

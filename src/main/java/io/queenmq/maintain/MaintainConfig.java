@@ -48,4 +48,19 @@ public record MaintainConfig(
                     "retentionBatchSize must be at least 1, got " + retentionBatchSize);
         }
     }
+
+    /** The same with another slice. */
+    MaintainConfig withSlice(Duration other) {
+        return new MaintainConfig(
+                retentionInterval,
+                retentionBatchSize,
+                partitionCleanup,
+                partitionCleanupInterval,
+                partitionCleanupAge,
+                historyAge,
+                lease,
+                other,
+                epochs,
+                statistics);
+    }
 }
