@@ -281,13 +281,17 @@ final class ReclaimJob implements Job {
             return Optional.empty();
         }
         checkedForDisk = next.get().epoch();
-        long needed = 2 * next.get().survivorBytes();
-        OptionalLong usable = procedures.usableDiskBytes();
+        return noRoom(next.get(), procedures.usableDiskBytes());
+    }
+
+    /** Why an epoch cannot be emptied; empty = it can, or the disk is not seen from here. */
+    static Optional<String> noRoom(ReclaimPlan.Step step, OptionalLong usable) {
+        long needed = 2 * step.survivorBytes();
         return usable.isPresent() && usable.getAsLong() < needed
                 ? Optional.of(
                         "the disk: what is alive in epoch %d takes %s while it moves, and %s are free"
                                 .formatted(
-                                        checkedForDisk,
+                                        step.epoch(),
                                         new ByteSize(needed),
                                         new ByteSize(usable.getAsLong())))
                 : Optional.empty();

@@ -11,6 +11,8 @@ import io.queenmq.metrics.Metrics;
 import io.queenmq.runtime.Clock;
 import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Lines;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -168,5 +170,32 @@ class DoctorFaultTest {
             Lines.lines(connection, "select pg_drop_replication_slot('forgotten')");
         }
         assertEquals(Level.OK, find("replication_slots").level());
+    }
+
+    /** A standby without a primary: files that are told to follow, and have nobody to follow. */
+    @Test
+    void aStandbyIsLookedAtAndRefused(@TempDir Path files) throws IOException {
+        EmbeddedPostgres.start(files, new Metrics(), Clock.SYSTEM).close();
+        Files.createFile(files.resolve("server/standby.signal"));
+        try (EmbeddedPostgres standby =
+                EmbeddedPostgres.start(files, new Metrics(), Clock.SYSTEM)) {
+            DatabaseConfig there =
+                    DatabaseConfig.of(
+                            standby.host(),
+                            standby.port(),
+                            standby.database(),
+                            standby.user(),
+                            standby.password());
+            List<Finding> findings =
+                    new Doctor(there, DoctorConfig.DEFAULT, Clock.SYSTEM).examine();
+            assertEquals(
+                    List.of("takes_writes", "broker_connection"),
+                    findings.stream()
+                            .filter(finding -> finding.level() != Level.OK)
+                            .map(Finding::name)
+                            .toList(),
+                    findings.toString());
+            assertTrue(findings.toString().contains("is a standby, on timeline 1"));
+        }
     }
 }

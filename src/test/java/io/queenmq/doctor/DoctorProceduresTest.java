@@ -10,6 +10,7 @@ import io.queenmq.doctor.Finding.Level;
 import io.queenmq.runtime.Clock;
 import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.TestDatabase;
+import java.io.IOException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -284,6 +285,33 @@ class DoctorProceduresTest {
         } finally {
             lines(connection, "drop database " + name);
         }
+    }
+
+    @Test
+    void aProxyIsSeenThroughAndOneThatPoolsTransactionsIsRefused() throws IOException {
+        assertEquals(Level.OK, find("pooling").level());
+        try (Pooler transactions = new Pooler(database.port(), Pooler.Mode.TRANSACTION)) {
+            List<Finding> findings = examine(over(transactions), AT_ONCE, Clock.SYSTEM);
+            assertFound(
+                    Level.FAIL,
+                    "a proxy pools transactions",
+                    "pool_mode = session",
+                    find(findings, "pooling"));
+            assertFound(Level.WARN, "cannot be tried", "directly", find(findings, "terminate"));
+            assertEquals(Level.OK, find(findings, "held_lanes").level(), "the rest is looked at");
+        }
+        try (Pooler sessions = new Pooler(database.port(), Pooler.Mode.SESSION)) {
+            assertFound(
+                    Level.WARN,
+                    "hides the process ids",
+                    "connect directly",
+                    find(examine(over(sessions), AT_ONCE, Clock.SYSTEM), "pooling"));
+        }
+    }
+
+    private DatabaseConfig over(Pooler pooler) {
+        return DatabaseConfig.of(
+                database.host(), pooler.port(), database.name(), database.user(), "");
     }
 
     @Test
