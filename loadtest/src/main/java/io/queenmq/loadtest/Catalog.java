@@ -256,8 +256,8 @@ final class Catalog {
                         .atMost("ratio", "402 s", 1.5, 1.1),
                 new Benchmark(
                                 "M6",
-                                "PostgreSQL CPU with statistics, 200 lanes written, among a fifth"
-                                        + " of the many ÷ alone",
+                                "time of the statements of a refresh of the statistics, 200 lanes"
+                                        + " written, among a fifth of the many ÷ alone",
                                 Maintain::statistics)
                         .atMost("ratio", "O(lanes)", 3, 1.2),
                 new Benchmark("M7", "share of updates that stay in the heap", Volume::heapOnly)

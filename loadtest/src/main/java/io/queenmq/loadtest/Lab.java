@@ -61,6 +61,11 @@ final class Lab implements AutoCloseable {
 
     /** A broker over a server that counts statements; empty where none is installed. */
     Optional<Rig> countingStatements() throws IOException {
+        return countingStatements(Map.of());
+    }
+
+    /** The same, with settings. */
+    Optional<Rig> countingStatements(Map<String, String> environment) throws IOException {
         Optional<Path> counting =
                 (binaries.isPresent() ? binaries.stream() : Installed.binaries().stream())
                         .filter(OwnServer::hasStatements)
@@ -68,7 +73,7 @@ final class Lab implements AutoCloseable {
         if (counting.isEmpty()) {
             return Optional.empty();
         }
-        Rig rig = start(counting, Map.of());
+        Rig rig = start(counting, environment);
         rig.server().execute("create extension pg_stat_statements");
         return Optional.of(rig);
     }

@@ -173,27 +173,70 @@ final class Maintain {
                         () -> removalMicros(lab, few, DUE, 1)));
     }
 
+    /**
+     * What the statements of the statistics cost while 200 lanes are written, among a fifth of the
+     * many and alone. New queues are walked over once; that has to be over.
+     */
     static void statistics(Lab lab, Readings readings) throws Exception {
-        Map<String, String> often = Map.of("STATS_INTERVAL_MS", "1000");
-        Rig many = lab.another(often);
-        if (many.server().number("select count(*) from pg_class where relname = 'counts'") == 0) {
-            readings.notMeasured("this broker keeps no statistics yet");
+        Map<String, String> often =
+                Map.of("STATS_INTERVAL_MS", "1000", "RETAINED_BYTES_INTERVAL_MS", "86400000");
+        Optional<Rig> counting = lab.countingStatements(often);
+        if (counting.isEmpty()) {
+            readings.notMeasured(
+                    "no PostgreSQL with pg_stat_statements is installed here; --pg-bin names one");
             return;
         }
-        Rig few = lab.another(often);
-        String manyQueue = lab.queue(many);
-        Lanes.idle(many.server(), manyQueue, 200, lab.plan().lanes() / 5);
-        Lanes.settle(many.server());
-        String options = "lanes=200 push-batch=1 rate=200 payload=filler";
-        String fewQueue = lab.queue(few);
+        Rig many = counting.get();
+        if (many.server().number("select count(*) from pg_class where relname = 'counts'") == 0) {
+            readings.notMeasured("this broker keeps no statistics");
+            return;
+        }
+        Rig few = lab.countingStatements(often).orElseThrow();
+        Traffic.Shape among = amongOthers(lab, many, lab.plan().lanes() / 5);
+        Traffic.Shape alone = amongOthers(lab, few, 0);
         readings.ratio(
                 "ratio",
                 lab.ratio(
-                        () -> postgresMicros(lab, many, Lab.shape(manyQueue, options)),
-                        () -> postgresMicros(lab, few, Lab.shape(fewQueue, options))));
+                        () -> refreshMicros(lab, many, among),
+                        () -> refreshMicros(lab, few, alone)));
+        readings.detail(
+                "µs per refresh, last", refreshMicros(lab, many, among));
     }
 
-    private static double postgresMicros(Lab lab, Rig rig, Traffic.Shape shape) {
-        return lab.cycle(rig, shape).used().cpu().postgres();
+    private static Traffic.Shape amongOthers(Lab lab, Rig rig, int others) throws Exception {
+        String queue = lab.queue(rig);
+        if (others > 0) {
+            Lanes.idle(rig.server(), queue, 200, others);
+            Lanes.settle(rig.server());
+        }
+        Traffic.Shape shape = Lab.shape(queue, "lanes=200 push-batch=1 rate=200 payload=filler");
+        lab.cycle(rig, shape, 0, lab.plan().warmup());
+        long until = System.nanoTime() + Plan.nanos(300);
+        while (rig.server()
+                        .number(
+                                "select count(*) from queen_store.counts"
+                                        + " where recount_at is not null or walked_at is null")
+                > 0) {
+            if (System.nanoTime() > until) {
+                throw new IllegalStateException("the first walk did not end within 300 s");
+            }
+            LockSupport.parkNanos(200_000_000);
+        }
+        return shape;
+    }
+
+    /** Of telling and adding up, per adding up, while that traffic runs. */
+    private static double refreshMicros(Lab lab, Rig rig, Traffic.Shape shape) throws Exception {
+        rig.server().execute("select pg_stat_statements_reset()");
+        lab.cycle(rig, shape);
+        return rig.server()
+                .number(
+                        """
+                        select 1000 * sum(total_exec_time) / sum(calls) filter (
+                                   where query like '%queen_store.fold_counts(%')
+                        from pg_stat_statements
+                        where toplevel
+                          and query ~ 'queen_store\\.(flush_counts|fold_counts|has_counts|uncounted_queue|count_lanes|settle_counts)\\('
+                        """);
     }
 }
