@@ -350,7 +350,9 @@ begin
     )
     select m.queue_id, m.group_id, m.lanes, m.amount, m.unread, m.behind, m.leased, m.live,
            coalesce(d.dead_letters, 0), m.oldest_ids, m.oldest_ats,
-           coalesce(r.lanes, 0), coalesce(o.stored, 0), coalesce(r.passed, 0),
+           coalesce(r.lanes, 0),
+           coalesce(r.stored, 0) + case when m.group_id > 0 then coalesce(o.stored, 0) else 0 end,
+           coalesce(r.passed, 0),
            coalesce(r.granted, 0), coalesce(r.ended, 0), coalesce(r.dead_letters, 0),
            -- No later than what is seen here.
            statement_timestamp(), v_last_queue_id, v_last_name
@@ -474,7 +476,8 @@ begin
                      and coalesce(r.lanes, 0) = i.before_lanes
                     then i.lanes - i.before_lanes else 0 end as lanes_off,
                -- Messages kept, or not consumed, more than the sums said.
-               case when a.off > coalesce(o.stored, 0) - i.before_stored
+               case when a.off > coalesce(r.stored, 0) + case
+                       when i.group_id > 0 then coalesce(o.stored, 0) else 0 end - i.before_stored
                       or -a.off > coalesce(r.passed, 0) - i.before_passed
                     then a.off else 0 end as amount_off,
                case when l.off > coalesce(r.granted, 0) - i.before_granted
@@ -645,7 +648,8 @@ begin
         select q.queue_id, g.id as group_id, g.name = '__QUEUE_MODE__' as is_unnamed, q.messages,
                coalesce(r.lanes, 0) as lanes,
                case when coalesce(g.seek_rule, g.start_rule) is not null
-                    then least(greatest(q.stored - coalesce(r.passed, 0), 0), q.messages) end
+                    then least(greatest(q.stored + coalesce(r.stored - r.passed, 0), 0),
+                               q.messages) end
                    as pending,
                greatest(coalesce(r.granted - r.ended, 0), 0) as leased,
                coalesce(r.dead_letters, 0) as dead_letters, coalesce(r.behind, 0) as behind,

@@ -249,7 +249,7 @@ comment on function queen_store.start_committed(bigint, bigint, bigint, timestam
     'Where a group without a cursor begins in a lane: the last offset that counts as consumed. Locks: none.';
 
 -- queen_store.effective_cursor: where a group stands in a lane, cursor row or not.
--- Called by  view queen.cursors, expire
+-- Called by  views of cursors and of lagging lanes, expire, count_lanes, seek_lane
 -- Locks      none
 -- Returns    last offset that counts as consumed, at least log_start - 1; null = no such lane or
 --            group, or a group that is not registered and has never touched this lane

@@ -230,9 +230,10 @@ begin
     from placed p
     cross join target t;
     perform queen_store.add_counts(
-        array[v_queue_id], array[v_group_id], null, null,
-        array[greatest(v_committed, v_log_start - 1) - v_before], null, array[v_leased], null,
-        null, false);
+        array[v_queue_id], array[v_group_id], null,
+        array[greatest(v_before - greatest(v_committed, v_log_start - 1), 0)],
+        array[greatest(greatest(v_committed, v_log_start - 1) - v_before, 0)], null,
+        array[v_leased], null, null, false);
     return query select 'moved', v_queue_id, v_group_id, v_partition_id, v_committed,
                         v_last_offset;
 end

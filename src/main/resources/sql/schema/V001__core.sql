@@ -483,12 +483,13 @@ create table queen_store.counts (
 create index counts_recount_idx on queen_store.counts (queue_id) where recount_at is not null;
 
 comment on table queen_store.counts is
-    'Running sums per queue (group 0) and per (queue, group). Differences of them are meant: stored - passed of a queue are the messages it keeps, stored of the queue - passed of a group those the group has not consumed.';
+    'Running sums per queue (group 0) and per (queue, group). Differences of them are meant: stored - passed of a queue are the messages it keeps, stored of the queue + stored - passed of a group those the group has not consumed. The sums only rise, but for what a walk puts right.';
 comment on column queen_store.counts.queue_id is 'Queue.';
 comment on column queen_store.counts.group_id is 'Group; 0 = the queue itself.';
 comment on column queen_store.counts.lanes is
     'Lanes of the queue; of a group those in which it has a cursor, as the last walk found.';
-comment on column queen_store.counts.stored is 'Messages stored; of a group 0.';
+comment on column queen_store.counts.stored is
+    'Messages stored; of a group, messages that a seek has put before it again.';
 comment on column queen_store.counts.passed is
     'Of these, messages that expired; of a group, messages it has consumed, or would begin behind.';
 comment on column queen_store.counts.granted is 'Messages that leases were given on.';
@@ -527,7 +528,7 @@ comment on table queen_store.count_deltas is
 comment on column queen_store.count_deltas.queue_id is 'Queue.';
 comment on column queen_store.count_deltas.group_id is 'Group; 0 = the queue itself.';
 comment on column queen_store.count_deltas.lanes is 'Change of the lanes.';
-comment on column queen_store.count_deltas.stored is 'Messages stored.';
+comment on column queen_store.count_deltas.stored is 'Messages stored; of a group, messages put before it again.';
 comment on column queen_store.count_deltas.passed is 'Messages that expired, or that the group has passed.';
 comment on column queen_store.count_deltas.granted is 'Messages that leases were given on.';
 comment on column queen_store.count_deltas.ended is 'Messages whose lease is over.';

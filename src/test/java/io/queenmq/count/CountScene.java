@@ -136,7 +136,7 @@ final class CountScene implements AutoCloseable {
                            ('messages', case when g.id is null then r.stored - r.passed end),
                            ('pending', case when g.start_rule is not null
                                              or g.seek_rule is not null
-                                            then o.stored - r.passed end),
+                                            then o.stored + r.stored - r.passed end),
                            ('leased', case when g.id is not null then r.granted - r.ended end),
                            ('dead', r.dead_letters)) v (what, amount)
                 where v.amount <> 0

@@ -199,8 +199,6 @@ final class Maintain {
                 lab.ratio(
                         () -> refreshMicros(lab, many, among),
                         () -> refreshMicros(lab, few, alone)));
-        readings.detail(
-                "µs per refresh, last", refreshMicros(lab, many, among));
     }
 
     private static Traffic.Shape amongOthers(Lab lab, Rig rig, int others) throws Exception {
