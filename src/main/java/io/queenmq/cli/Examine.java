@@ -38,9 +38,9 @@ import picocli.CommandLine.Option;
         exitCodeOnInvalidInput = Examine.USAGE,
         footerHeading = "%nExamples:%n",
         footer = {
-            "  queen doctor                       the embedded server of ./data, while it runs",
+            "  queen doctor                       the embedded server, while it runs",
             "  PG_HOST=db PG_USER=queen PG_PASSWORD=secret PG_DATABASE=queen queen doctor",
-            "                                     a server of yours, before or after the first start",
+            "                                     a server of yours, even before the start",
             "  queen doctor --json | jq '.checks[] | select(.level != \"ok\")'",
         })
 final class Examine implements Callable<Integer> {

@@ -24,7 +24,7 @@ import picocli.CommandLine.IVersionProvider;
             "  PORT=7000 queen serve              the same on another port",
             "  PG_HOST=db PG_USER=queen PG_PASSWORD=secret PG_DATABASE=queen queen serve",
             "                                     serve from a PostgreSQL of yours, 15 to 18",
-            "  queen doctor                       what is wrong with the PostgreSQL server, if anything",
+            "  queen doctor                       what to do about the PostgreSQL server",
             "  queen reclaim 10GB                 give space of expired messages back now",
             "  queen config                       every setting, with its default and range",
             "",

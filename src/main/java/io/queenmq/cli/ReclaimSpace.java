@@ -35,9 +35,9 @@ import picocli.CommandLine.TypeConversionException;
         exitCodeOnInvalidInput = Examine.USAGE,
         footerHeading = "%nExamples:%n",
         footer = {
-            "  queen reclaim 10GB --dry-run       what would have to be done, and what it would free",
+            "  queen reclaim 10GB --dry-run       what it would do, and free",
             "  queen reclaim 10GB                 do it",
-            "  queen reclaim 500MB --wait 600     wait ten minutes for a transaction in the way"
+            "  queen reclaim 500MB --wait 600     wait ten minutes for who is in the way"
         })
 final class ReclaimSpace implements Callable<Integer> {
     private static final int LESS = 2;

@@ -38,7 +38,8 @@ public final class Doctor {
                             SessionChecks.ALL,
                             VacuumChecks.ALL,
                             ActivityChecks.ALL,
-                            StorageChecks.ALL)
+                            StorageChecks.ALL,
+                            ServerChecks.TRIALS)
                     .flatMap(List::stream)
                     .map(check -> check.run(server))
                     .toList();

@@ -57,9 +57,6 @@ final class SessionChecks {
                         select count(*) filter (
                                    where a.application_name ~ '^queen-[0-9a-f]{8}-[0-9]+$') as ours,
                                count(*) filter (where a.backend_type = 'client backend') as used,
-                               count(distinct left(a.application_name, 14)) filter (
-                                   where a.application_name ~ '^queen-[0-9a-f]{8}-[0-9]+$'
-                               ) as brokers,
                                (select r.rolconnlimit from pg_roles r
                                 where r.rolname = current_user) as role_limit,
                                (select d.datconnlimit from pg_database d
@@ -73,12 +70,9 @@ final class SessionChecks {
         Setting setting = server.setting("max_connections");
         long room = setting.number() - reserved;
         String found =
-                "%d, %d in use; a broker takes up to %d, %d seen"
+                "%d, %d in use, %d of them by brokers; a broker takes up to %d"
                         .formatted(
-                                setting.number(),
-                                row.number("used"),
-                                needed,
-                                row.number("brokers"));
+                                setting.number(), row.number("used"), row.number("ours"), needed);
         if (needed > room) {
             return Verdict.fail(
                     found,
@@ -98,16 +92,25 @@ final class SessionChecks {
                     found + "; the database may have " + row.number("database_limit"),
                     "alter database %s connection limit -1".formatted(server.database()));
         }
-        long all =
-                Math.max(1, row.number("brokers")) * needed
-                        + row.number("used")
-                        - row.number("ours");
-        return all > room
+        return isScarce(room - row.number("used"), row.number("ours") > 0, needed)
                 ? Verdict.warn(
-                        found + ": when every pool is full there is no room",
+                        found + ": that does not fit beside what is there",
                         "a smaller DB_POOL_SIZE, or "
-                                + server.becomes(setting, Long.toString(all + reserved + 20)))
+                                + server.becomes(
+                                        setting,
+                                        Long.toString(row.number("used") + needed + reserved + 20)))
                 : Verdict.ok(found);
+    }
+
+    /**
+     * Pools fill themselves when a broker starts: of one that runs, only a few are still to come.
+     *
+     * @param free what the server has left
+     * @param running whether a broker runs
+     * @param needed by one
+     */
+    static boolean isScarce(long free, boolean running, long needed) {
+        return free < (running ? BESIDE_THE_POOL : needed);
     }
 
     private static Verdict idleInTransaction(Server server) {

@@ -12,9 +12,11 @@ import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.TestDatabase;
 import java.io.IOException;
 import java.sql.Connection;
+import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -152,6 +154,34 @@ class DoctorProceduresTest {
                 find(
                         examine(database.config().withPoolSize(500), AT_ONCE, Clock.SYSTEM),
                         "max_connections"));
+    }
+
+    @Test
+    void connectionsHaveToFitBesideThoseOfOthers() throws SQLException {
+        List<Connection> others = new ArrayList<>();
+        try {
+            for (int i = 0; i < 12; i++) {
+                others.add(database.connect());
+            }
+            DatabaseConfig large = database.config().withPoolSize(285);
+            assertFound(
+                    Level.WARN,
+                    "a broker takes up to 292: that does not fit beside what is there",
+                    "a smaller DB_POOL_SIZE",
+                    find(examine(large, AT_ONCE, Clock.SYSTEM), "max_connections"));
+            others.add(
+                    DriverManager.getConnection(
+                            database.url() + "&ApplicationName=queen-0000000a-1"));
+            assertFound(
+                    Level.OK,
+                    "of them by brokers",
+                    "",
+                    find(examine(large, AT_ONCE, Clock.SYSTEM), "max_connections"));
+        } finally {
+            for (Connection other : others) {
+                other.close();
+            }
+        }
     }
 
     @Test

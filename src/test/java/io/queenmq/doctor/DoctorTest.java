@@ -1,6 +1,7 @@
 package io.queenmq.doctor;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.doctor.Finding.Level;
@@ -71,6 +72,14 @@ class DoctorTest {
         assertLevel(Level.OK, StorageChecks.compression(true, "lz4", Optional.empty()));
         assertLevel(
                 Level.OK, StorageChecks.compression(false, "none", Optional.of("alter table x")));
+    }
+
+    @Test
+    void connectionsAreScarceWhereABrokerWouldNotFitOrOneThatRunsCannotFinish() {
+        assertTrue(SessionChecks.isScarce(14, false, 15));
+        assertFalse(SessionChecks.isScarce(15, false, 15));
+        assertTrue(SessionChecks.isScarce(6, true, 15));
+        assertFalse(SessionChecks.isScarce(7, true, 15));
     }
 
     @Test
