@@ -33,6 +33,8 @@ class MaintainPlanTest {
     private static final String HAS_IDLE = "queen_store.has_idle_lanes('2025-01-01')";
     private static final String CLEAN = "queen_store.clean_deleted_queue(0, 100)";
     private static final String SWEEP = "queen_store.sweep_cursors(1, 2, '', true, 100)";
+    private static final String PAGE = "queen_store.count_lanes(null, 500, '', 1000)";
+    private static final String FOLD = "queen_store.fold_counts(10000)";
     private static final String REMAINS = "queen_store.has_remains()";
 
     private static TestDatabase database;
@@ -49,7 +51,16 @@ class MaintainPlanTest {
         early = database.connect();
         for (int i = 0; i < 6; i++) {
             for (String call :
-                    List.of(EXPIRE, HAS_EXPIRED, IDLE, HAS_IDLE, CLEAN, SWEEP, REMAINS)) {
+                    List.of(
+                            EXPIRE,
+                            HAS_EXPIRED,
+                            IDLE,
+                            HAS_IDLE,
+                            CLEAN,
+                            SWEEP,
+                            REMAINS,
+                            PAGE,
+                            FOLD)) {
                 lines(early, "select * from " + call);
             }
         }
@@ -84,7 +95,9 @@ class MaintainPlanTest {
                 from generate_series(2, 20000, 20) p, generate_series(0, 29) s;
                 insert into queen_store.cursors (partition_id, group_id, generation, committed)
                 select p.id, p.queue_id, 1, 155
-                from queen_store.partitions p
+                from queen_store.partitions p;
+                insert into queen_store.count_deltas (queue_id, group_id, passed)
+                select i, i, 1 from generate_series(1, 200) i
                 """);
         late = database.connect();
         lines(late, "analyze");
@@ -126,6 +139,18 @@ class MaintainPlanTest {
     void aStepBehindASeekReadsALaneAndACursorEach() throws SQLException {
         assertEquals("100", undone("removed", SWEEP));
         assertBounded(SWEEP, 100 * 30);
+    }
+
+    @Test
+    void aPageOfAWalkReadsItsLanes() throws SQLException {
+        assertEquals("10", line(late, "select count(*) from " + PAGE));
+        assertBounded(PAGE, 1000 * 40);
+    }
+
+    @Test
+    void addingUpReadsWhatChanged() throws SQLException {
+        assertEquals("200", undone("*", FOLD));
+        assertBounded(FOLD, 200 * 20);
     }
 
     @Test
