@@ -21,6 +21,9 @@ final class SizeChecks {
     private static final long BUFFERS_MIN = 256L << 20;
     private static final int BUFFERS_SHARE_MIN = 16;
 
+    /** Holds what is written all the time, however much memory there is. */
+    private static final long BUFFERS_ENOUGH = 8L << 30;
+
     /** Below these many the two kinds of checkpoints say nothing. */
     private static final long CHECKPOINTS_MIN = 20;
 
@@ -61,7 +64,7 @@ final class SizeChecks {
         }
         long all = memory.getAsLong();
         found += " of " + new ByteSize(all);
-        if (bytes < all / BUFFERS_SHARE_MIN) {
+        if (bytes < Math.min(all / BUFFERS_SHARE_MIN, BUFFERS_ENOUGH)) {
             return Verdict.warn(
                     found + ": pages that are written all the time do not stay in memory",
                     becomes.apply(megabytes(all / 8)));

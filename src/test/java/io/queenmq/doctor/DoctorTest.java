@@ -44,6 +44,9 @@ class DoctorTest {
         assertLevel(Level.OK, SizeChecks.sharedBuffers(GIB, memory, wanted -> wanted));
         assertLevel(Level.OK, SizeChecks.sharedBuffers(8 * GIB, memory, wanted -> wanted));
         assertLevel(Level.WARN, SizeChecks.sharedBuffers(8 * GIB + 1, memory, wanted -> wanted));
+        OptionalLong plenty = OptionalLong.of(512 * GIB);
+        assertLevel(Level.OK, SizeChecks.sharedBuffers(8 * GIB, plenty, wanted -> wanted));
+        assertLevel(Level.WARN, SizeChecks.sharedBuffers(8 * GIB - 1, plenty, wanted -> wanted));
         OptionalLong unknown = OptionalLong.empty();
         assertLevel(Level.WARN, SizeChecks.sharedBuffers(GIB / 8, unknown, wanted -> wanted));
         assertLevel(Level.OK, SizeChecks.sharedBuffers(GIB / 4, unknown, wanted -> wanted));
