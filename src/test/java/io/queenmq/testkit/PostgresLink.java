@@ -54,6 +54,7 @@ public final class PostgresLink implements AutoCloseable {
     private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
     private final Queue<Halt> armed = new ConcurrentLinkedQueue<>();
     private final Queue<Halt> halts = new ConcurrentLinkedQueue<>();
+    private volatile boolean refusing;
     private final Set<String> called = ConcurrentHashMap.newKeySet();
 
     public PostgresLink(String targetHost, int targetPort) throws IOException {
@@ -80,9 +81,14 @@ public final class PostgresLink implements AutoCloseable {
         return Set.copyOf(called);
     }
 
-    /** Breaks every open connection, on both sides. */
-    public void cut() {
+    /** Breaks every open connection, on both sides; what is held never arrives. */
+    public synchronized void cut() {
         connections.forEach(Connection::cut);
+    }
+
+    /** From now on new connections are closed at once, also one that is just being made. */
+    public synchronized void refuse(boolean on) {
+        refusing = on;
     }
 
     @Override
@@ -167,12 +173,29 @@ public final class PostgresLink implements AutoCloseable {
             } catch (IOException e) {
                 return;
             }
-            try {
-                new Connection(client, new Socket(targetHost, targetPort)).start();
-            } catch (IOException e) {
+            if (refusing || !join(client)) {
                 closeQuietly(client);
             }
         }
+    }
+
+    /** Whether the target took the connection too, and nobody has refused it meanwhile. */
+    private boolean join(Socket client) {
+        try {
+            Connection connection = new Connection(client, new Socket(targetHost, targetPort));
+            return register(connection);
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    private synchronized boolean register(Connection connection) {
+        if (refusing) {
+            closeQuietly(connection.target);
+            return false;
+        }
+        connection.start();
+        return true;
     }
 
     /** One connection of the broker, and the one to the server that it is led on to. */

@@ -12,7 +12,7 @@ import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Http.Reply;
 import io.queenmq.testkit.Json;
-import io.queenmq.testkit.TcpProxy;
+import io.queenmq.testkit.PostgresLink;
 import io.queenmq.testkit.TestDatabase;
 import java.io.IOException;
 import java.sql.Connection;
@@ -35,7 +35,7 @@ class TransactFaultTest {
     private static final String PATH = "/api/v1/transaction";
 
     private TestDatabase server;
-    private TcpProxy link;
+    private PostgresLink link;
     private Connection witness;
     private Broker broker;
     private Http http;
@@ -43,7 +43,7 @@ class TransactFaultTest {
     @BeforeEach
     void start() throws IOException, SQLException {
         server = TestDatabase.migrated();
-        link = new TcpProxy(server.host(), server.port());
+        link = new PostgresLink(server.host(), server.port());
         witness = server.connect();
         serve(TransactConfig.DEFAULT.deadline());
     }
@@ -127,17 +127,17 @@ class TransactFaultTest {
 
     @Contract("tx-15")
     @Test
-    void aCommitWithPushesWhoseAnswerIsLostIsAnsweredFromWhatIsStored() throws SQLException {
+    void aCommitWithPushesWhoseAnswerIsLostIsAnsweredFromWhatIsStored()
+            throws SQLException, InterruptedException {
         Json popped = popped();
-        link.swallowAnswers(true);
+        PostgresLink.Halt commit = link.haltAt("transact", PostgresLink.Point.ANSWER);
         CompletableFuture<Reply> sent =
                 sendLater(
                         ack(popped, 0, ""),
                         ack(popped, 1, ",\"status\":\"dlq\",\"error\":\"why\""),
                         push("\"second\""));
-        Await.until("the commit", () -> stored().size() == 2);
+        commit.awaitReached();
         assertFalse(sent.isDone());
-        link.swallowAnswers(false);
         link.cut();
         Json json = committed(sent);
         assertFalse(json.bool("results", 0, "dlq"));
@@ -154,15 +154,13 @@ class TransactFaultTest {
 
     @Contract("tx-15")
     @Test
-    void aCommitWithoutPushesWhoseAnswerIsLostIsNotRepeated() throws SQLException {
+    void aCommitWithoutPushesWhoseAnswerIsLostIsNotRepeated()
+            throws SQLException, InterruptedException {
         Json popped = popped();
-        link.swallowAnswers(true);
+        PostgresLink.Halt commit = link.haltAt("transact", PostgresLink.Point.ANSWER);
         CompletableFuture<Reply> sent =
                 sendLater(ack(popped, 0, ""), ack(popped, 1, ",\"status\":\"failed\""));
-        Await.until(
-                "the commit",
-                () -> lines("select committed from queen_store.cursors").equals(List.of("0")));
-        link.swallowAnswers(false);
+        commit.awaitReached();
         link.cut();
         committed(sent);
         assertEquals(
@@ -199,18 +197,17 @@ class TransactFaultTest {
 
     @Contract("tx-reason-9")
     @Test
-    void whatStaysInDoubtIsSaidToBe() throws SQLException {
+    void whatStaysInDoubtIsSaidToBe() throws SQLException, InterruptedException {
         broker.close();
         http.close();
         serve(Duration.ofSeconds(1));
         Json popped = popped();
-        link.swallowAnswers(true);
+        PostgresLink.Halt commit = link.haltAt("transact", PostgresLink.Point.ANSWER);
         CompletableFuture<Reply> sent = sendLater(ack(popped, 1, ""), push("\"second\""));
-        Await.until("the commit", () -> stored().size() == 2);
+        commit.awaitReached();
         link.refuse(true);
         link.cut();
         Reply reply = sent.join();
-        link.swallowAnswers(false);
         link.refuse(false);
         assertInDoubt(reply);
         assertEquals(List.of("\"first\"", "\"second\""), stored());
@@ -218,13 +215,12 @@ class TransactFaultTest {
 
     @Contract("tx-reason-9")
     @Test
-    void aBugThatShowsWhenALostAnswerIsSettledLeavesTheTransactionInDoubt() throws SQLException {
+    void aBugThatShowsWhenALostAnswerIsSettledLeavesTheTransactionInDoubt()
+            throws SQLException, InterruptedException {
         Json popped = popped();
-        link.swallowAnswers(true);
+        PostgresLink.Halt commit = link.haltAt("transact", PostgresLink.Point.ANSWER);
         CompletableFuture<Reply> sent = sendLater(ack(popped, 1, ""));
-        Await.until(
-                "the commit",
-                () -> lines("select committed from queen_store.cursors").equals(List.of("1")));
+        commit.awaitReached();
         try (Statement bug = witness.createStatement()) {
             bug.execute(
                     """
@@ -239,7 +235,6 @@ class TransactFaultTest {
                     as 'select 99, true, true, 1::bigint, 1, 1, 1::bigint, 1::bigint'
                     """);
         }
-        link.swallowAnswers(false);
         link.cut();
         assertInDoubt(sent.join());
     }
