@@ -23,6 +23,12 @@ final class Backlog<K, W extends Work<K>> {
 
     private static final long FIRST_REST_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
+    /** Each key under way is worth waiting for so many in the next call. */
+    private static final int COMPANY_KEYS = 4;
+
+    /** So long a key waits for company at most while other calls are under way. */
+    private static final long COMPANY_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
     private final Combiner<K, W> combiner;
     private final CombinerConfig config;
     private final Clock clock;
@@ -43,6 +49,16 @@ final class Backlog<K, W extends Work<K>> {
             new PriorityQueue<>(Comparator.comparingLong((KeyQueue<K, W> key) -> key.dueNanos));
 
     private int idleFlushers;
+
+    /** An idle flusher sleeps no longer than {@link #commonDueNanos}. */
+    private boolean watched;
+
+    /** Keys in calls that are under way, those with a call to themselves left out. */
+    private int commonInFlight;
+
+    /** When the keys that wait are served, however few they are. */
+    private long commonDueNanos;
+
     private boolean singleInFlight;
     private boolean singlesHadTheirTurn;
     private boolean ended;
@@ -153,10 +169,15 @@ final class Backlog<K, W extends Work<K>> {
             resting.add(key);
             forPatients.signal();
         } else {
-            (needsOwnCall(key) ? singles : common).add(key);
-            if (idleFlushers > 0) {
-                forFlushers.signal();
+            if (needsOwnCall(key)) {
+                singles.add(key);
+            } else {
+                if (common.isEmpty()) {
+                    commonDueNanos = clock.nanos() + COMPANY_NANOS;
+                }
+                common.add(key);
             }
+            signalFlusher();
         }
     }
 
@@ -167,41 +188,72 @@ final class Backlog<K, W extends Work<K>> {
                 || head.items() > config.call().items();
     }
 
+    /**
+     * A call costs much the same for one key as for many: while others are under way, the next one
+     * waits until it is much larger than they are, or for a short time. Calls that are slow for
+     * another reason than their number of keys, on a distant server, so still overlap.
+     */
+    private boolean isCommonDue() {
+        return !common.isEmpty()
+                && (common.size() >= COMPANY_KEYS * commonInFlight
+                        || clock.nanos() - commonDueNanos >= 0);
+    }
+
+    private boolean isSingleDue() {
+        return !singles.isEmpty() && !singleInFlight;
+    }
+
+    /** Wakes a flusher for what is due, or to watch over what is not yet. */
+    private void signalFlusher() {
+        if (idleFlushers > 0
+                && (isSingleDue() || isCommonDue() || (!watched && !common.isEmpty()))) {
+            forFlushers.signal();
+        }
+    }
+
     /** What a free flusher serves next; empty = the combiner has ended. */
     List<Bundle<K, W>> takeTogether() throws InterruptedException {
         List<Bundle<K, W>> taken = new ArrayList<>();
         state.lock();
         try {
-            while (!ended) {
-                if (singles.isEmpty()
-                        || singleInFlight
-                        || (singlesHadTheirTurn && !common.isEmpty())) {
+            while (taken.isEmpty() && !ended) {
+                boolean commonDue = isCommonDue();
+                if (isSingleDue() && !(singlesHadTheirTurn && commonDue)) {
+                    singlesHadTheirTurn = true;
+                    takeSingle(taken);
+                } else if (commonDue) {
                     singlesHadTheirTurn = false;
                     takeCommon(taken);
                 } else {
-                    singlesHadTheirTurn = true;
-                    takeSingle(taken);
-                }
-                if (!taken.isEmpty()) {
-                    // What is left behind may find another flusher asleep: one signal can stand for
-                    // several keys.
-                    if (idleFlushers > 0 && !(common.isEmpty() && singles.isEmpty())) {
-                        forFlushers.signal();
-                    }
-                    return taken;
-                }
-                if (common.isEmpty() && (singles.isEmpty() || singleInFlight)) {
-                    idleFlushers++;
-                    try {
-                        forFlushers.await();
-                    } finally {
-                        idleFlushers--;
-                    }
+                    awaitWork();
                 }
             }
+            // What is left behind may find another flusher asleep: one signal can stand for several
+            // keys.
+            signalFlusher();
             return taken;
         } finally {
             state.unlock();
+        }
+    }
+
+    private void awaitWork() throws InterruptedException {
+        while (!ended && !isSingleDue() && !isCommonDue()) {
+            boolean watches = !watched && !common.isEmpty();
+            idleFlushers++;
+            try {
+                if (watches) {
+                    watched = true;
+                    forFlushers.awaitNanos(commonDueNanos - clock.nanos());
+                } else {
+                    forFlushers.await();
+                }
+            } finally {
+                idleFlushers--;
+                if (watches) {
+                    watched = false;
+                }
+            }
         }
     }
 
@@ -232,6 +284,8 @@ final class Backlog<K, W extends Work<K>> {
                             key,
                             call.items() - items,
                             Math.min(call.aloneBytes(), call.bytes() - bytes));
+            bundle.inCommonCall = true;
+            commonInFlight++;
             items += bundle.items;
             bytes += bundle.bytes;
             taken.add(bundle);
@@ -328,6 +382,8 @@ final class Backlog<K, W extends Work<K>> {
         try {
             if (bundles.getFirst().ownCall) {
                 singleInFlight = false;
+            } else if (bundles.getFirst().inCommonCall) {
+                commonInFlight -= bundles.size();
             }
             for (int i = 0; i < bundles.size(); i++) {
                 Bundle<K, W> bundle = bundles.get(i);

@@ -27,6 +27,9 @@ public final class Bundle<K, W extends Work<K>> {
     /** Has its call to itself, which counts against the one flusher that such calls may hold. */
     boolean ownCall;
 
+    /** Shares its call with whatever else was due. */
+    boolean inCommonCall;
+
     int items;
     long bytes;
     Outcome outcome = Outcome.DONE;

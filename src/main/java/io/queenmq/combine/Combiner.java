@@ -8,9 +8,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Turns many concurrent small requests into few calls, without a timer: a free flusher takes at
- * once all that waits, up to the bounds of a call. An idle combiner therefore serves a lone work at
- * once, a busy one batches by itself.
+ * Turns many concurrent small requests into few calls: an idle combiner serves a lone work at once;
+ * while calls are under way, the next one takes all that waits, up to the bounds of a call, as soon
+ * as that is several times as many keys as they hold together, or has waited a short time.
  *
  * <ul>
  *   <li>A key is in at most one call at a time, its works in the order they came.

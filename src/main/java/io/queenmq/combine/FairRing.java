@@ -31,9 +31,14 @@ final class FairRing<K, W extends Work<K>> {
 
     private final Map<Object, TenantTurn<K, W>> byTenant = new HashMap<>();
     private final ArrayDeque<TenantTurn<K, W>> turns = new ArrayDeque<>();
+    private int size;
 
     boolean isEmpty() {
-        return turns.isEmpty();
+        return size == 0;
+    }
+
+    int size() {
+        return size;
     }
 
     void add(KeyQueue<K, W> key) {
@@ -50,6 +55,7 @@ final class FairRing<K, W extends Work<K>> {
             tenant.turns.addLast(queue);
         }
         queue.keys.addLast(key);
+        size++;
     }
 
     /** The key whose turn it is, without taking it; null = none. */
@@ -66,6 +72,7 @@ final class FairRing<K, W extends Work<K>> {
         TenantTurn<K, W> tenant = turns.removeFirst();
         QueueTurn<K, W> queue = tenant.turns.removeFirst();
         queue.keys.removeFirst();
+        size--;
         if (queue.keys.isEmpty()) {
             tenant.byName.remove(queue.queue);
         } else {

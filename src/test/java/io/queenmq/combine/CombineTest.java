@@ -9,6 +9,7 @@ import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -19,6 +20,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -74,22 +76,43 @@ class CombineTest {
     }
 
     private final Gated flush = new Gated();
-    private Combiner<String, Job> combiner = combiner(1, CombinerConfig.CALL, CombinerConfig.ROOM);
+    private Combiner<String, Job> combiner =
+            combiner(1, CombinerConfig.CALL, CombinerConfig.ROOM, Clock.SYSTEM);
 
     private Combiner<String, Job> combiner(
-            int flushers, CombinerConfig.Call call, CombinerConfig.Room room) {
+            int flushers, CombinerConfig.Call call, CombinerConfig.Room room, Clock clock) {
         Combiner<String, Job> made =
                 new Combiner<>(
                         new CombinerConfig("test", flushers, 1, call, room, Duration.ofSeconds(1)),
                         flush,
-                        Clock.SYSTEM);
+                        clock);
         made.start();
         return made;
     }
 
     private void use(int flushers, CombinerConfig.Call call, CombinerConfig.Room room) {
+        use(flushers, call, room, Clock.SYSTEM);
+    }
+
+    private void use(
+            int flushers, CombinerConfig.Call call, CombinerConfig.Room room, Clock clock) {
         combiner.stop(Duration.ZERO);
-        combiner = combiner(flushers, call, room);
+        combiner = combiner(flushers, call, room, clock);
+    }
+
+    /** Time that stands still until a test moves it. */
+    private static final class StandingClock implements Clock {
+        final AtomicLong nanos = new AtomicLong();
+
+        @Override
+        public Instant now() {
+            return Instant.EPOCH;
+        }
+
+        @Override
+        public long nanos() {
+            return nanos.get();
+        }
     }
 
     @AfterEach
@@ -142,6 +165,38 @@ class CombineTest {
         assertEquals(List.of("b"), keys(flush.started.take()), "the other flusher passes a by");
         flush.gate.release(2);
         assertEquals(List.of("a"), keys(flush.started.take()));
+    }
+
+    @Test
+    void nextCallWaitsUntilItIsMuchLargerThanWhatIsUnderWay() throws InterruptedException {
+        use(3, CombinerConfig.CALL, CombinerConfig.ROOM, new StandingClock());
+        submit(new Job("a", 1));
+        flush.started.take();
+        submit(new Job("b", 1));
+        submit(new Job("c", 1), new Job("d", 1));
+        submit(new Job("e", 1));
+        assertEquals(List.of("b", "c", "d", "e"), keys(flush.started.take()));
+    }
+
+    @Test
+    void fewKeysWaitForCompanyNoLongerThanAShortTime() throws InterruptedException {
+        StandingClock clock = new StandingClock();
+        use(2, CombinerConfig.CALL, CombinerConfig.ROOM, clock);
+        submit(new Job("a", 1), new Job("b", 1), new Job("c", 1));
+        flush.started.take();
+        submit(new Job("d", 1));
+        clock.nanos.set(TimeUnit.MILLISECONDS.toNanos(20));
+        assertEquals(List.of("d"), keys(flush.started.take()));
+    }
+
+    @Test
+    void whatDidNotGetCompanyGoesWhenTheCallsAreDone() throws InterruptedException {
+        use(2, CombinerConfig.CALL, CombinerConfig.ROOM, new StandingClock());
+        submit(new Job("a", 1), new Job("b", 1), new Job("c", 1));
+        flush.started.take();
+        submit(new Job("d", 1));
+        flush.gate.release();
+        assertEquals(List.of("d"), keys(flush.started.take()));
     }
 
     @Test
