@@ -123,7 +123,9 @@ begin
     if cardinality(v_ordinals) is distinct from cardinality(p_partition_ids) then
         return query
         select i.ordinal::integer,
-               case when c.prev_lease = i.lease_id and c.prev_end >= i.batch_end then 'noop'
+               case when q.id is null or q.deleted_at is not null
+                      or c.generation is distinct from g.generation then 'lost'
+                    when c.prev_lease = i.lease_id and c.prev_end >= i.batch_end then 'noop'
                     when c.lease_id = i.lease_id and c.batch_end = i.batch_end
                      and c.lease_expires_at > v_now then 'busy'
                     else 'lost' end,
@@ -131,15 +133,26 @@ begin
         from unnest(p_partition_ids, p_group_ids, p_lease_ids, p_batch_ends)
             with ordinality i (partition_id, group_id, lease_id, batch_end, ordinal)
         left join lateral (
-            select c.lease_id, c.prev_lease, c.prev_end, c.batch_end, c.lease_expires_at
+            select c.generation, c.lease_id, c.prev_lease, c.prev_end, c.batch_end,
+                   c.lease_expires_at
             from queen_store.cursors c
             where c.partition_id = i.partition_id and c.group_id = i.group_id
             limit 1) c on true
         left join lateral (
-            select p.last_offset
+            select p.queue_id, p.last_offset
             from queen_store.partitions p
             where p.id = i.partition_id
             limit 1) p on true
+        left join lateral (
+            select q.id, q.deleted_at
+            from queen_store.queues q
+            where q.id = p.queue_id
+            limit 1) q on true
+        left join lateral (
+            select g.generation
+            from queen_store.groups g
+            where g.id = i.group_id
+            limit 1) g on true
         where v_ordinals is null or i.ordinal <> all (v_ordinals)
         order by i.ordinal;
     end if;

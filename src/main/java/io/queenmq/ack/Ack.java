@@ -22,6 +22,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.ExecutionException;
@@ -191,37 +192,61 @@ public final class Ack implements AutoCloseable {
     private Collection<AckUnit> units(
             UUID tenant, String group, List<AckItem> acks, @Nullable AckResult[] results) {
         Map<UnitKey, AckUnit> units = new LinkedHashMap<>();
+        AckResult refusal = null;
+        UnitKey key = null;
+        AckUnit unit = null;
         for (int i = 0; i < results.length; i++) {
             AckItem item = acks.get(i);
-            Optional<UUID> partitionId = uuid(item.partitionId());
-            boolean leased = item.leaseId() != null && !item.leaseId().isEmpty();
-            Optional<UUID> leaseId = uuid(item.leaseId());
-            if (partitionId.isEmpty()) {
-                results[i] = AckFlush.refused("invalid partitionId");
-            } else if (Ids.partitionNumber(partitionId.get()) == 0) {
-                results[i] = AckFlush.refused(NOT_OWNED);
-            } else if (leased && leaseId.isEmpty()) {
-                results[i] = AckFlush.refused(INVALID_LEASE);
+            // Neighbours mostly share their lane and lease: what those say is found out once.
+            if (i == 0 || !isOfOneUnit(acks.get(i - 1), item)) {
+                refusal = laneRefusal(item);
+                key = refusal == null ? unitKey(item) : null;
+                unit = null;
+            }
+            if (key == null) {
+                results[i] = refusal;
             } else if (item.transactionId() == null
                     || !Names.isTransactionId(item.transactionId())) {
                 results[i] = AckFlush.refused(UNRESOLVABLE);
             } else {
-                long lane = Ids.partitionNumber(partitionId.get());
-                UUID lease = leaseId.orElse(null);
-                units.computeIfAbsent(
-                                new UnitKey(lane, lease),
-                                key -> new AckUnit(tenant, group, lane, lease))
-                        .add(
-                                i,
-                                MessageKey.of(item.transactionId()),
-                                item.status(),
-                                item.error() == null || item.error().isEmpty()
-                                        ? null
-                                        : item.error());
+                if (unit == null) {
+                    unit =
+                            units.computeIfAbsent(
+                                    key, k -> new AckUnit(tenant, group, k.lane(), k.leaseId()));
+                }
+                unit.add(
+                        i,
+                        MessageKey.of(item.transactionId()),
+                        item.status(),
+                        item.error() == null || item.error().isEmpty() ? null : item.error());
             }
         }
         units.values().forEach(this::recognize);
         return units.values();
+    }
+
+    private static boolean isOfOneUnit(AckItem one, AckItem other) {
+        return Objects.equals(one.partitionId(), other.partitionId())
+                && Objects.equals(one.leaseId(), other.leaseId());
+    }
+
+    /** Why no message of this lane and lease can be acknowledged; null = they make sense. */
+    private static @Nullable AckResult laneRefusal(AckItem item) {
+        Optional<UUID> partitionId = uuid(item.partitionId());
+        if (partitionId.isEmpty()) {
+            return AckFlush.refused("invalid partitionId");
+        }
+        if (Ids.partitionNumber(partitionId.get()) == 0) {
+            return AckFlush.refused(NOT_OWNED);
+        }
+        boolean leased = item.leaseId() != null && !item.leaseId().isEmpty();
+        return leased && uuid(item.leaseId()).isEmpty() ? AckFlush.refused(INVALID_LEASE) : null;
+    }
+
+    private static UnitKey unitKey(AckItem item) {
+        return new UnitKey(
+                Ids.partitionNumber(uuid(item.partitionId()).orElseThrow()),
+                uuid(item.leaseId()).orElse(null));
     }
 
     /** Notes whether the unit completes all that its lease delivered. */

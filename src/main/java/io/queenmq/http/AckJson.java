@@ -26,6 +26,7 @@ final class AckJson {
     private static final byte[] NOOP = JsonBuffer.ascii(",\"noop\":");
     private static final byte[] CONFLATED = JsonBuffer.ascii(",\"conflated\":");
     private static final int RESULT_BYTES = 160;
+    private static final int ALONE = -1;
 
     private AckJson() {}
 
@@ -35,7 +36,7 @@ final class AckJson {
     /** One acknowledgement, its group beside it. */
     static Request readOne(byte[] bytes) {
         try (JsonBody body = new JsonBody(bytes)) {
-            Item item = new Item("");
+            Item item = new Item(ALONE);
             String group = null;
             for (String name = body.nextName(); name != null; name = body.nextName()) {
                 if (name.equals("consumerGroup")) {
@@ -74,9 +75,9 @@ final class AckJson {
             throw JsonBody.bad("acknowledgments must be an array, got " + body.kind());
         }
         List<AckItem> items = new ArrayList<>();
-        Item item = new Item("");
+        Item item = new Item(ALONE);
         while (body.nextElement()) {
-            item = item.next("acknowledgments[" + items.size() + "].");
+            item = item.next(items.size());
             if (body.token() != JsonToken.START_OBJECT) {
                 throw JsonBody.bad(
                         "acknowledgments["
@@ -100,7 +101,7 @@ final class AckJson {
 
     /** One acknowledgement being read; neighbours mostly share their lane and lease. */
     private static final class Item {
-        private final String path;
+        private final int index;
         private @Nullable String likelyPartition;
         private @Nullable String likelyLease;
         private @Nullable String transactionId;
@@ -109,12 +110,15 @@ final class AckJson {
         private @Nullable String error;
         private AckStatus status = AckStatus.COMPLETED;
 
-        Item(String path) {
-            this.path = path;
+        /**
+         * @param index where it stands in its list, or {@link #ALONE}
+         */
+        Item(int index) {
+            this.index = index;
         }
 
-        Item next(String nextPath) {
-            Item next = new Item(nextPath);
+        Item next(int nextIndex) {
+            Item next = new Item(nextIndex);
             next.likelyPartition = partitionId;
             next.likelyLease = leaseId;
             return next;
@@ -134,7 +138,8 @@ final class AckJson {
         private @Nullable String text(String name, JsonBody body, @Nullable String likely) {
             return body.token() == JsonToken.VALUE_STRING
                     ? body.text(likely)
-                    : body.textOrNull(path + name);
+                    : body.textOrNull(
+                            index == ALONE ? name : "acknowledgments[" + index + "]." + name);
         }
 
         AckItem value() {

@@ -113,8 +113,6 @@ final class PushJson {
         }
         if (transactionId != null && transactionId.isEmpty()) {
             transactionId = null;
-        } else if (transactionId != null) {
-            Names.transactionId("items[" + index + "].transactionId", transactionId);
         }
         return new PushItem(queue, partition, transactionId, traceId, payload);
     }

@@ -124,8 +124,11 @@ final class PushRequest {
             transactionIds[index] = id.toString();
             return Frame.minted(id, item.traceId(), producer, item.payload());
         }
-        transactionIds[index] =
-                Names.transactionId("items[" + index + "].transactionId", transactionId);
+        if (!Names.isTransactionId(transactionId)) {
+            // Refuses; its name is made only now.
+            Names.transactionId("items[" + index + "].transactionId", transactionId);
+        }
+        transactionIds[index] = transactionId;
         return Frame.of(transactionId, item.traceId(), producer, item.payload());
     }
 

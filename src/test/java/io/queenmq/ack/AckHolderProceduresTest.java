@@ -70,6 +70,25 @@ class AckHolderProceduresTest extends AckScene {
     }
 
     @Test
+    @Contract("ack-rule-12")
+    void noLeaseOutlivesASeekOrADeletionNotEvenToRepeatItself() throws SQLException {
+        UUID lease = lease();
+        assertEquals("released", log.ackBatch(group, lane, lease, 19));
+        assertEquals("noop", log.ackBatch(group, lane, lease, 19));
+        assertEquals(List.of("noop"), verdicts(log.ack(lane, "g", lease, completed("m19"))));
+        log.run("update queen_store.groups set generation = 2 where id = ?", group);
+        assertEquals("lost", log.ackBatch(group, lane, lease, 19));
+        assertEquals(
+                List.of("invalid_lease"), verdicts(log.ack(lane, "g", lease, completed("m19"))));
+        log.run("update queen_store.groups set generation = 1 where id = ?", group);
+        log.run("update queen_store.queues set deleted_at = now() where id = ?", queue);
+        assertEquals("lost", log.ackBatch(group, lane, lease, 19));
+        assertEquals(
+                List.of("consumer_not_found"),
+                verdicts(log.ack(lane, "g", lease, completed("m19"))));
+    }
+
+    @Test
     @Contract("ack-rule-1")
     void aLateHolderChangesNothing() throws SQLException {
         log.run("update queen_store.queues set retry_limit = 0 where id = ?", queue);

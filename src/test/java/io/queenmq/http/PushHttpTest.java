@@ -229,6 +229,12 @@ class PushHttpTest {
             assertEquals(400, reply.status(), bad);
             assertEquals(List.of("error"), reply.json().names());
         }
+        String tooLong = Http.item("push.refused", "p", "t".repeat(65_536), "1");
+        assertEquals(
+                "items[1].transactionId must be at most 65535 bytes, got 65536",
+                http.post("/api/v1/push", "{\"items\":[" + good + "," + tooLong + "]}")
+                        .json()
+                        .text("error"));
         assertEquals(204, http.pop("push.refused", "").status());
     }
 

@@ -205,11 +205,6 @@ class PushJsonTest {
         assertEquals(
                 "items[0].queue must be at most 1024 bytes, got 1026",
                 refusal("{\"items\":[{\"queue\":\"" + "é".repeat(513) + "\",\"payload\":1}]}"));
-        String head = "{\"items\":[{\"queue\":\"q\",\"payload\":1,\"transactionId\":\"";
-        assertEquals(1, read(head + "x".repeat(65_535) + "\"}]}").size());
-        assertEquals(
-                "items[0].transactionId must be at most 65535 bytes, got 65536",
-                refusal(head + "x".repeat(65_536) + "\"}]}"));
     }
 
     @ParameterizedTest

@@ -51,20 +51,18 @@ final class Acks {
 
     String ackBatch(Delivered delivered, Taken taken, long end) {
         Cursor cursor = taken.lane.cursors.get(taken.group);
-        if (cursor == null) {
+        if (cursor == null
+                || taken.lane.queue.deleted
+                || cursor.generation != taken.group.generation) {
             return "lost";
         }
         if (State.isSameLease(cursor.prevLease, delivered)) {
-            return end > cursor.prevEnd
-                    ? "lost"
-                    : taken.lane.queue.deleted ? "noop or lost" : "noop";
+            return end > cursor.prevEnd ? "lost" : "noop";
         }
         boolean holds =
                 State.isSameLease(cursor.lease, delivered)
                         && cursor.batchEnd == end
-                        && state.isLive(cursor)
-                        && !taken.lane.queue.deleted
-                        && cursor.generation == taken.group.generation;
+                        && state.isLive(cursor);
         if (!holds) {
             return "lost";
         }
