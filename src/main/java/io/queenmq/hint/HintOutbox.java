@@ -35,6 +35,9 @@ public final class HintOutbox {
     private final Set<Integer> changed = new LinkedHashSet<>();
     private boolean everything;
 
+    /** Whether what {@link #take} gave last is still on its way. */
+    private boolean sending;
+
     public void laneWritten(int queueId, long lane) {
         add(() -> addLane(written, queueId, lane));
     }
@@ -62,7 +65,35 @@ public final class HintOutbox {
         add(() -> everything = true);
     }
 
-    /** Waits for something to tell; as much of it as one notification holds, "" in time if none. */
+    /** How much the others do not know yet: lanes and queues, and one for a text being sent. */
+    public int unsent() {
+        outboxLock.lock();
+        try {
+            return written.size()
+                    + freed.size()
+                    + queues.size()
+                    + changed.size()
+                    + (everything ? 1 : 0)
+                    + (sending ? 1 : 0);
+        } finally {
+            outboxLock.unlock();
+        }
+    }
+
+    /** What was taken last is committed, or lost and told anew. */
+    public void sent() {
+        outboxLock.lock();
+        try {
+            sending = false;
+        } finally {
+            outboxLock.unlock();
+        }
+    }
+
+    /**
+     * Waits for something to tell; as much of it as one notification holds, "" in time if none. The
+     * carrier says {@link #sent} when it is.
+     */
     public String take(Duration patience) throws InterruptedException {
         outboxLock.lockInterruptibly();
         try {
@@ -70,6 +101,7 @@ public final class HintOutbox {
             while (isEmpty() && left > 0) {
                 left = filled.awaitNanos(left);
             }
+            sending = !isEmpty();
             return text();
         } finally {
             outboxLock.unlock();

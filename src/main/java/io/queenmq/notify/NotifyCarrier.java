@@ -59,11 +59,15 @@ public final class NotifyCarrier implements AutoCloseable {
         this.metrics = metrics;
         this.clock = clock;
         this.received =
-                metrics.counter("queen_notify_received_total", "Notifications of others received.");
+                metrics.counter("queen_notify_received_total", "Notifications of others acted on.");
         this.sent = metrics.counter("queen_notify_sent_total", "Notifications sent to others.");
         this.connects =
                 metrics.counter(
                         "queen_notify_listens_total", "Times the listener began to listen.");
+        metrics.gauge(
+                "queen_notify_unsent",
+                "Lanes and queues that the other brokers are still to be told of.",
+                outbox::unsent);
         metrics.gauge(
                 "queen_notify_listening",
                 "1 while the listener hears notifications, else 0.",
@@ -151,8 +155,8 @@ public final class NotifyCarrier implements AutoCloseable {
     private void hear(PGNotification[] notifications) {
         for (PGNotification notification : notifications) {
             if (notification.getPID() != ownPid) {
-                received.increment();
                 HintText.read(notification.getParameter(), sink);
+                received.increment();
             }
         }
     }
@@ -190,6 +194,8 @@ public final class NotifyCarrier implements AutoCloseable {
         } catch (SQLException e) {
             outbox.everythingChanged();
             throw e;
+        } finally {
+            outbox.sent();
         }
     }
 }

@@ -9,6 +9,7 @@ import io.queenmq.machine.Op.Rule;
 import io.queenmq.machine.Op.Start;
 import io.queenmq.machine.Op.Unit;
 import io.queenmq.model.Ids;
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.LogFixture;
@@ -66,6 +67,7 @@ final class HttpMachine implements Machine {
         for (int i = 0; i < count; i++) {
             brokers.add(TestBroker.on(database));
         }
+        brokers.forEach(TestBroker::awaitListening);
         this.state = new SqlState(new LogFixture(connection), LogFixture.TENANT, leaseNames, names);
         this.moves = new HttpMoves(state, names);
     }
@@ -79,6 +81,40 @@ final class HttpMachine implements Machine {
 
     @Override
     public List<String> apply(Op op) throws SQLException {
+        List<String> lines = ask(op);
+        if (isRemembered(op)) {
+            awaitHeard();
+        }
+        return lines;
+    }
+
+    /** Whether brokers remember what it changes until they hear of it, a moment later. */
+    private static boolean isRemembered(Op op) {
+        return op instanceof Op.Configure
+                || op instanceof Op.DeleteQueue
+                || op instanceof Op.DeleteGroup
+                || op instanceof Op.SeekQueue
+                || op instanceof Op.SeekLane
+                || op instanceof Op.Subscribe;
+    }
+
+    private void awaitHeard() {
+        brokers.forEach(TestBroker::awaitTold);
+        Await.until(
+                "the brokers have heard each other",
+                () -> brokers.stream().allMatch(broker -> unheard(broker) == 0));
+    }
+
+    /** Notifications that others sent and the broker has not acted on. */
+    private double unheard(TestBroker broker) {
+        return brokers.stream()
+                        .filter(other -> other != broker)
+                        .mapToDouble(other -> other.metric("queen_notify_sent_total"))
+                        .sum()
+                - broker.metric("queen_notify_received_total");
+    }
+
+    private List<String> ask(Op op) throws SQLException {
         chosen = op;
         Http http = brokers.get(op.id() % brokers.size()).http();
         return switch (op) {

@@ -9,14 +9,12 @@ import io.queenmq.web.WebConfig;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** A whole broker on a free port, over a database of its own or one that the test keeps. */
 public final class TestBroker implements AutoCloseable {
     private static final Duration BORROW_TIMEOUT = Duration.ofMillis(300);
-    private static final long POLL_NANOS = 1_000_000;
 
     private final TestDatabase database;
     private final boolean ownsDatabase;
@@ -127,19 +125,26 @@ public final class TestBroker implements AutoCloseable {
         await("queen_web_requests_inflight", requests);
     }
 
+    /** Waits until others were told of all that happened here. */
+    public void awaitTold() {
+        await("queen_notify_unsent", 0);
+    }
+
+    /** Waits until others can tell this one. */
+    public void awaitListening() {
+        await("queen_notify_listening", 1);
+    }
+
+    /** A metric's value now, -1 if there is none. */
+    public double metric(String name) {
+        Matcher value =
+                Pattern.compile("^" + name + "(?:\\{[^}]*})? (\\S+)$", Pattern.MULTILINE)
+                        .matcher(metrics());
+        return value.find() ? Double.parseDouble(value.group(1)) : -1;
+    }
+
     private void await(String gauge, int wanted) {
-        Pattern line = Pattern.compile("^" + gauge + "(?:\\{[^}]*})? (\\S+)$", Pattern.MULTILINE);
-        long end = System.nanoTime() + 10_000_000_000L;
-        double seen = -1;
-        while (System.nanoTime() < end) {
-            Matcher value = line.matcher(metrics());
-            seen = value.find() ? Double.parseDouble(value.group(1)) : -1;
-            if (seen == wanted) {
-                return;
-            }
-            LockSupport.parkNanos(POLL_NANOS);
-        }
-        throw new AssertionError(gauge + " is " + seen + " instead of " + wanted);
+        Await.until(gauge + " is " + wanted, () -> metric(gauge) == wanted);
     }
 
     @Override
