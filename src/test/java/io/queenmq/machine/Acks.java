@@ -1,5 +1,7 @@
 package io.queenmq.machine;
 
+import static java.util.stream.Collectors.toSet;
+
 import io.queenmq.machine.Op.Delivered;
 import io.queenmq.machine.Op.Item;
 import io.queenmq.machine.Op.LaneRef;
@@ -13,7 +15,12 @@ import io.queenmq.machine.State.Message;
 import io.queenmq.machine.State.Taken;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Acknowledging: an offset commit per (lane, group), never a delete. */
@@ -21,9 +28,11 @@ final class Acks {
     private static final int SEARCH_MESSAGES = 100_000;
 
     private final State state;
+    private final boolean behindBrokers;
 
-    Acks(State state) {
+    Acks(State state, boolean behindBrokers) {
         this.state = state;
+        this.behindBrokers = behindBrokers;
     }
 
     /** What became of one item. */
@@ -49,7 +58,7 @@ final class Acks {
         return lines;
     }
 
-    String ackBatch(Delivered delivered, Taken taken, long end) {
+    String ackBatch(@Nullable Delivered delivered, Taken taken, long end) {
         Cursor cursor = taken.lane.cursors.get(taken.group);
         if (cursor == null
                 || taken.lane.queue.deleted
@@ -88,7 +97,8 @@ final class Acks {
         }
     }
 
-    List<String> ack(Op.Ack ack) {
+    List<String> ack(Op.Ack ack, List<String> observed) {
+        boolean answered = observed.size() == ack.items().size();
         Outcome[] outcomes = new Outcome[ack.items().size()];
         for (int u = 0; u < ack.units().size(); u++) {
             Unit unit = ack.units().get(u);
@@ -99,7 +109,11 @@ final class Acks {
                 }
             }
             List<Item> items = places.stream().map(i -> ack.items().get(i)).toList();
-            List<Outcome> answers = ackUnit(unit, items);
+            Taken taken = behindBrokers && answered ? taken(unit) : null;
+            List<Outcome> answers =
+                    taken != null && isWhole(taken, unit, items, places.stream().map(observed::get))
+                            ? ackWhole(unit, taken, items)
+                            : ackUnit(unit, items);
             for (int i = 0; i < places.size(); i++) {
                 outcomes[places.get(i)] = answers.get(i);
             }
@@ -107,10 +121,56 @@ final class Acks {
         return Arrays.stream(outcomes).map(Outcome::toString).toList();
     }
 
+    /**
+     * Whether the ack is of all that a lease delivered and was answered as such: a broker that
+     * remembers what it delivered knows of messages that a search by key does not find any more, or
+     * finds twice.
+     */
+    private static boolean isWhole(
+            Taken taken, Unit unit, List<Item> items, Stream<String> observed) {
+        Cursor cursor = taken.lane.cursors.get(taken.group);
+        if (cursor == null) {
+            return false;
+        }
+        Set<String> delivered = new HashSet<>();
+        for (long offset = taken.from; offset <= taken.end; offset++) {
+            delivered.add(taken.lane.at(offset).id());
+        }
+        String told = State.isSameLease(cursor.prevLease, unit.lease()) ? "noop" : "done released";
+        return items.stream().allMatch(item -> item.status() == Status.COMPLETED)
+                && items.size() > taken.end - taken.from
+                && items.stream().map(Item::transactionId).collect(toSet()).equals(delivered)
+                && observed.allMatch(told::equals);
+    }
+
+    private List<Outcome> ackWhole(Unit unit, Taken taken, List<Item> items) {
+        String verdict = ackBatch(unit.lease(), taken, taken.end);
+        if (verdict.equals("lost")) {
+            return ackUnit(unit, items);
+        }
+        boolean released = verdict.equals("released");
+        Outcome outcome = new Outcome(released ? "done" : verdict, released, false);
+        return Collections.nCopies(items.size(), outcome);
+    }
+
+    /** What the lease of the unit delivered of its lane to its group. */
+    private @Nullable Taken taken(Unit unit) {
+        Lane lane = lane(unit.lane());
+        return state.deliveries.entrySet().stream()
+                .filter(delivery -> State.isSameLease(delivery.getKey(), unit.lease()))
+                .map(Map.Entry::getValue)
+                .filter(taken -> taken.lane == lane && taken.group.name.equals(unit.group()))
+                .findFirst()
+                .orElse(null);
+    }
+
     List<Outcome> ackUnit(Unit unit, List<Item> items) {
         Lane lane = lane(unit.lane());
         if (lane == null) {
             return all(items, "not_owned");
+        }
+        if (lane.queue.deleted && behindBrokers) {
+            return all(items, "consumer_not_found or not_owned");
         }
         Group group = lane.queue.groups.get(unit.group());
         Cursor cursor = group == null || lane.queue.deleted ? null : lane.cursors.get(group);
@@ -119,7 +179,11 @@ final class Acks {
         }
         if (cursor.generation != group.generation) {
             // A seek or the end of the group has ended every lease.
-            return all(items, unit.lease() == null ? "consumer_not_found" : "invalid_lease");
+            if (unit.lease() == null) {
+                return all(items, "consumer_not_found");
+            }
+            return all(
+                    items, behindBrokers ? "invalid_lease or consumer_not_found" : "invalid_lease");
         }
         if (State.isSameLease(cursor.prevLease, unit.lease())) {
             return items.stream().map(item -> repeated(lane, unit.group(), cursor, item)).toList();

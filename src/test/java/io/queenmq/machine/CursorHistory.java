@@ -56,7 +56,7 @@ final class CursorHistory {
     }
 
     private final State state = new State();
-    private final Acks acks = new Acks(state);
+    private final Acks acks = new Acks(state, false);
     private final Lane lane;
     private final Group group;
     private final List<Event> events;

@@ -190,7 +190,7 @@ class InterleavingProceduresTest {
 
     private static boolean fits(SqlMachine one, List<Op> order, Outcome outcome)
             throws SQLException {
-        Model model = new Model();
+        Model model = new Model(false);
         for (Op op : Interleaving.scene()) {
             model.apply(op, List.of());
         }

@@ -9,9 +9,18 @@ final class Model {
     final State state = new State();
     private final Pushes pushes = new Pushes(state);
     private final Pops pops = new Pops(state);
-    private final Acks acks = new Acks(state);
+    private final Acks acks;
     private final Moves moves = new Moves(state, pushes);
-    private final Bundles bundles = new Bundles(state, pushes, acks);
+    private final Bundles bundles;
+
+    /**
+     * @param behindBrokers whether brokers stand before it: they remember what they delivered, and
+     *     clean up what deletes leave
+     */
+    Model(boolean behindBrokers) {
+        this.acks = new Acks(state, behindBrokers);
+        this.bundles = new Bundles(state, pushes, acks);
+    }
 
     /** The operation as it can be asked for now. */
     Op resolve(Op op) {
@@ -48,7 +57,7 @@ final class Model {
             case Op.QueuePop pop -> pops.queuePop(pop, observed);
             case Op.Register register -> pops.register(register);
             case Op.AckBatches batches -> acks.ackBatches(batches);
-            case Op.Ack ack -> acks.ack(ack);
+            case Op.Ack ack -> acks.ack(ack, observed);
             case Op.SeekQueue seek -> moves.seekQueue(seek);
             case Op.SeekLane seek -> moves.seekLane(seek);
             case Op.Subscribe subscribe -> moves.subscribe(subscribe);

@@ -38,7 +38,7 @@ final class Run {
 
     /** Where the two parted; null = they never did. */
     @Nullable Failure random(long seed, int steps) throws SQLException {
-        Model model = new Model();
+        Model model = new Model(pace.overHttp());
         Generator generator = new Generator(seed, model.state, pace.overHttp());
         List<Op> done = new ArrayList<>();
         try (Machine machine = opener.open()) {
@@ -58,7 +58,7 @@ final class Run {
 
     /** The same for operations that are given, looked at after each. */
     @Nullable Failure replay(List<Op> ops) throws SQLException {
-        Model model = new Model();
+        Model model = new Model(pace.overHttp());
         try (Machine machine = opener.open()) {
             for (int i = 0; i < ops.size(); i++) {
                 String difference = step(model, machine, ops.get(i), true, i + 1 == ops.size());
@@ -81,7 +81,7 @@ final class Run {
         }
         List<String> expected = model.apply(machine.chosen(resolved), actual);
         if (pace.overHttp()) {
-            expected = isWholeBatch(op, expected, actual) ? actual : asToldByHttp(op, expected);
+            expected = asToldByHttp(op, expected);
         }
         if (!isAllowed(expected, actual)) {
             return op + "\n  expected " + expected + "\n  but was  " + actual;
@@ -94,24 +94,6 @@ final class Run {
             difference = compare(op, model.state.log(), machine.log());
         }
         return difference;
-    }
-
-    /**
-     * A broker that delivered a batch takes the ack of all of it at once. What another broker was
-     * told of a part of it meanwhile it does not know: it says "done" of that too.
-     */
-    private static boolean isWholeBatch(Op op, List<String> expected, List<String> actual) {
-        return op instanceof Op.Ack ack
-                && ack.items().stream().allMatch(item -> item.status() == Op.Status.COMPLETED)
-                && expected.contains("done released")
-                && expected.stream()
-                        .allMatch(
-                                line ->
-                                        line.equals("done released")
-                                                || line.equals("noop")
-                                                || line.equals("unresolvable"))
-                && actual.stream().allMatch(line -> line.equals("done released"))
-                && actual.size() == expected.size();
     }
 
     /** A transaction does not say which acks did what, nor where it was refused. */
