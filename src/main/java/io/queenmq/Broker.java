@@ -19,6 +19,7 @@ import io.queenmq.hint.HintOutbox;
 import io.queenmq.http.DataPlane;
 import io.queenmq.maintain.Maintain;
 import io.queenmq.metrics.Metrics;
+import io.queenmq.metrics.Traffic;
 import io.queenmq.model.UuidMint;
 import io.queenmq.notify.NotifyCarrier;
 import io.queenmq.pop.Pop;
@@ -33,6 +34,7 @@ import io.queenmq.runtime.Loop;
 import io.queenmq.runtime.Parts;
 import io.queenmq.runtime.StartRefused;
 import io.queenmq.runtime.Version;
+import io.queenmq.trace.Traces;
 import io.queenmq.transact.Transact;
 import io.queenmq.web.Listener;
 import io.queenmq.web.Router;
@@ -197,6 +199,7 @@ public final class Broker implements AutoCloseable {
                     new Maintain(
                             config.maintain(), database, catalog::queueChanged, metrics, clock));
 
+            Traffic traffic = new Traffic(metrics);
             Router.Builder routes = Router.builder();
             new DataPlane(
                             config.http(),
@@ -206,13 +209,19 @@ public final class Broker implements AutoCloseable {
                             transact,
                             queues,
                             cipher,
+                            traffic,
                             health::databaseTakesWrites,
                             Version.current())
                     .addTo(routes);
             new AdminPlane(
                             new GroupPositions(database, groups, ready),
                             new DeadLetters(database, coldReads, ready, cipher, clock),
-                            cipher)
+                            new Traces(database, coldReads, mint),
+                            cipher,
+                            coldReads,
+                            traffic,
+                            metrics,
+                            clock)
                     .addTo(routes);
             web = config.web();
             listener = new Listener(web, routes.build(), clock, metrics);

@@ -85,6 +85,60 @@ $$;
 comment on function queen.read(text, text, bigint, integer, uuid) is
     'Messages of one partition from an offset on, without consuming them. Locks: none.';
 
+-- queen_store.find_key: the newest message of a lane with that key. There is no index over keys, so
+-- it reads them newest first: at most 100,000 segments or 64 MiB of keys (4 million messages).
+-- Called by  queen.message, find_message
+-- Locks      none
+-- Returns    one row: every offset from searched_from on, up to p_before, has been looked at;
+--            offset null = none of them has that key
+-- Cost       1 cursor over the primary key of the segments; 16 bytes per message passed over
+create or replace function queen_store.find_key(
+    p_partition_id bigint, p_key bytea, p_log_start bigint, p_before bigint)
+returns table (searched_from bigint, "offset" bigint)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_segment record;
+    v_segments integer := 0;
+    v_bytes bigint := 0;
+    v_searched_from bigint := least(p_before, p_log_start);
+    v_offset bigint;
+begin
+    for v_segment in
+        select s.base_offset, s.end_offset, s.keys
+        from queen_store.segments s
+        where s.partition_id = p_partition_id and s.base_offset < p_before
+        order by s.base_offset desc
+    loop
+        exit when v_segment.end_offset < p_log_start;
+        if v_segments = 100000 or v_bytes >= 67108864 then
+            v_searched_from := v_segment.end_offset + 1;
+            exit;
+        end if;
+        v_segments := v_segments + 1;
+        v_bytes := v_bytes + octet_length(v_segment.keys);
+        -- The first look is cheap and may hit between two keys; the second one counts in keys.
+        if position(p_key in v_segment.keys) > 0 then
+            select max(v_segment.base_offset + n.position) into v_offset
+            from generate_series(0, octet_length(v_segment.keys) / 16 - 1) as n (position)
+            where substr(v_segment.keys, n.position * 16 + 1, 16) = p_key
+              and v_segment.base_offset + n.position >= p_log_start
+              and v_segment.base_offset + n.position < p_before;
+            if v_offset is not null then
+                v_searched_from := v_offset;
+                exit;
+            end if;
+        end if;
+    end loop;
+    return query select v_searched_from, v_offset;
+end
+$$;
+
+comment on function queen_store.find_key(bigint, bytea, bigint, bigint) is
+    'The newest message of a partition with that key, searched within a bound. Locks: none.';
+
 -- queen.message: the newest message of a partition with that transaction id. There is no index over
 -- transaction ids, so it reads the keys newest first: at most 100,000 segments or 64 MiB of keys
 -- (4 million messages). searched_from says how far it came: every offset from there on has been
@@ -94,7 +148,7 @@ comment on function queen.read(text, text, bigint, integer, uuid) is
 -- Locks      none
 -- Returns    one row; found = false has only searched_from
 -- Raises     QN400 bad_request, QN404 not_found
--- Cost       1 cursor over the primary key of the segments; 16 bytes per message passed over
+-- Cost       that of find_key, and one detoast
 create or replace function queen.message(
     p_queue text, p_partition text, p_transaction_id text, p_before_offset bigint default null,
     p_tenant uuid default '00000000-0000-0000-0000-000000000001')
@@ -109,50 +163,17 @@ as $$
 #variable_conflict use_column
 declare
     v_lane bigint;
-    v_log_start bigint;
-    v_before bigint;
-    v_key bytea;
-    v_segment record;
-    v_segments integer := 0;
-    v_bytes bigint := 0;
     v_searched_from bigint;
     v_offset bigint;
 begin
     perform queen_store.require_name('transaction id', p_transaction_id, 1, 65535);
     perform queen_store.require_number(
         'before offset', coalesce(p_before_offset, 0), 0, 9223372036854775807);
-    select l.partition_id, l.log_start, coalesce(p_before_offset, l.last_offset + 1)
-    into v_lane, v_log_start, v_before
-    from queen_store.require_lane(p_tenant, p_queue, p_partition) l;
-    v_key := queen_store.key_of(p_transaction_id);
-    v_searched_from := least(v_before, v_log_start);
-
-    for v_segment in
-        select s.base_offset, s.end_offset, s.created_at, s.keys
-        from queen_store.segments s
-        where s.partition_id = v_lane and s.base_offset < v_before
-        order by s.base_offset desc
-    loop
-        exit when v_segment.end_offset < v_log_start;
-        if v_segments = 100000 or v_bytes >= 67108864 then
-            v_searched_from := v_segment.end_offset + 1;
-            exit;
-        end if;
-        v_segments := v_segments + 1;
-        v_bytes := v_bytes + octet_length(v_segment.keys);
-        -- The first look is cheap and may hit between two keys; the second one counts in keys.
-        if position(v_key in v_segment.keys) > 0 then
-            select max(v_segment.base_offset + n.position) into v_offset
-            from generate_series(0, octet_length(v_segment.keys) / 16 - 1) as n (position)
-            where substr(v_segment.keys, n.position * 16 + 1, 16) = v_key
-              and v_segment.base_offset + n.position >= v_log_start
-              and v_segment.base_offset + n.position < v_before;
-            if v_offset is not null then
-                v_searched_from := v_offset;
-                exit;
-            end if;
-        end if;
-    end loop;
+    select l.partition_id, k.searched_from, k."offset" into v_lane, v_searched_from, v_offset
+    from queen_store.require_lane(p_tenant, p_queue, p_partition) l
+    cross join lateral queen_store.find_key(
+        l.partition_id, queen_store.key_of(p_transaction_id), l.log_start,
+        coalesce(p_before_offset, l.last_offset + 1)) k;
 
     return query
     select m."offset" is not null, v_searched_from, m."offset", m.message_id,

@@ -171,7 +171,7 @@ comment on function queen_store.fold_counts(integer) is
     'Adds what was said to the counts, and takes it away. Locks: count_deltas, skip locked; counts and queue_epochs: rows that change, by key; waits.';
 
 -- queen_store.running_counts: the sums as they are now, counts and what waits to be added to them.
--- Called by  count_lanes, settle_counts, told_counts
+-- Called by  count_lanes, settle_counts, told_amounts
 -- Locks      none
 -- Returns    one row per (queue, group) of these queues, null = of all; those without a row in
 --            counts have counted_at null
@@ -607,20 +607,20 @@ $$;
 comment on function queen_store.drop_counts(integer) is
     'Removes counts of queues and epochs that are gone. Locks: none: counts, oldest_lanes, queue_epochs: rows that nobody changes any more.';
 
--- queen_store.told_counts: the sums as numbers of messages.
--- Called by  read_counts, queen.counts
+-- queen_store.told_amounts: the sums as numbers of messages.
+-- Called by  told_counts, list_labels, read_overview, read_depth, list_groups
 -- Locks      none
 -- Returns    one row per live queue of these (null = all) that something is known of (group 0), and
 --            one per group of it. What a group has not consumed is null where it is not registered,
 --            for then it has a place only in lanes it has popped; of the queue it is that of the
---            slowest named group, else of the group of pops without one, else all. Bytes are those
---            of the queue. age_seconds is -1 while a walk is wanted
--- Cost       1 statement: the rows of these queues, and all of count_deltas; per queue stored_bytes
-create or replace function queen_store.told_counts(p_queue_ids integer[])
+--            slowest named group, else of the group of pops without one, else all. stored is that
+--            of the queue, passed of the group. age_seconds is -1 while a walk is wanted
+-- Cost       1 statement: the rows of these queues, and all of count_deltas
+create or replace function queen_store.told_amounts(p_queue_ids integer[])
 returns table (
     queue_id integer, group_id integer, lanes bigint, messages bigint, pending bigint,
-    processing bigint, completed bigint, dead_letters bigint, behind bigint,
-    retained_bytes bigint, disk_bytes bigint, age_seconds integer)
+    processing bigint, completed bigint, dead_letters bigint, behind bigint, stored bigint,
+    passed bigint, age_seconds integer)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
@@ -639,7 +639,7 @@ begin
     ),
     queue as materialized (
         select r.queue_id, r.lanes, greatest(r.stored - r.passed, 0) as messages, r.stored,
-               r.dead_letters, r.behind, r.age_seconds
+               r.passed, r.dead_letters, r.behind, r.age_seconds
         from running r
         join queen_store.queues q on q.id = r.queue_id and q.deleted_at is null
         where r.group_id = 0
@@ -653,14 +653,15 @@ begin
                    as pending,
                greatest(coalesce(r.granted - r.ended, 0), 0) as leased,
                coalesce(r.dead_letters, 0) as dead_letters, coalesce(r.behind, 0) as behind,
+               q.stored, coalesce(r.passed, 0) as passed,
                coalesce(r.age_seconds, -1) as age_seconds
         from queue q
         join queen_store.groups g on g.queue_id = q.queue_id
         left join running r on r.queue_id = q.queue_id and r.group_id = g.id
     ),
     total as (
-        select q.queue_id, q.lanes, q.messages, q.dead_letters, q.behind, q.age_seconds,
-               coalesce(c.pending_named, c.pending, q.messages) as pending,
+        select q.queue_id, q.lanes, q.messages, q.stored, q.passed, q.dead_letters, q.behind,
+               q.age_seconds, coalesce(c.pending_named, c.pending, q.messages) as pending,
                coalesce(c.leased, 0) as leased, coalesce(c.dead_letters, 0) as given_up
         from queue q
         left join (
@@ -672,29 +673,125 @@ begin
     )
     select t.queue_id, 0, t.lanes, t.messages, t.pending, least(t.leased, t.pending),
            greatest(t.messages - t.pending - t.dead_letters - t.given_up, 0),
-           t.dead_letters + t.given_up, t.behind, coalesce(b.retained_bytes, 0),
-           coalesce(b.disk_bytes, 0), t.age_seconds
+           t.dead_letters + t.given_up, t.behind, t.stored, t.passed, t.age_seconds
     from total t
-    left join lateral queen_store.stored_bytes(t.queue_id, t.messages) b on true
     union all
     select c.queue_id, c.group_id, c.lanes, c.messages, c.pending, least(c.leased, c.pending),
            case when c.pending is not null
                 then greatest(c.messages - c.pending - c.dead_letters, 0) end,
-           c.dead_letters, c.behind, null::bigint, null::bigint, c.age_seconds
+           c.dead_letters, c.behind, c.stored, c.passed, c.age_seconds
     from consumer c;
 end
 $$;
-comment on function queen_store.told_counts(integer[]) is
+comment on function queen_store.told_amounts(integer[]) is
     'The counts of queues and groups as numbers of messages. Locks: none.';
 
+-- queen_store.told_counts: told_amounts with the bytes of queues.
+-- Called by  read_counts, list_queues, queen.counts
+-- Locks      none
+-- Returns    as told_amounts; bytes are null in rows of groups
+-- Cost       2 statements: that of told_amounts, and per queue stored_bytes
+create or replace function queen_store.told_counts(p_queue_ids integer[])
+returns table (
+    queue_id integer, group_id integer, lanes bigint, messages bigint, pending bigint,
+    processing bigint, completed bigint, dead_letters bigint, behind bigint,
+    retained_bytes bigint, disk_bytes bigint, age_seconds integer)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select t.queue_id, t.group_id, t.lanes, t.messages, t.pending, t.processing, t.completed,
+           t.dead_letters, t.behind, b.retained_bytes, b.disk_bytes, t.age_seconds
+    from queen_store.told_amounts(p_queue_ids) t
+    left join lateral queen_store.stored_bytes(t.queue_id, t.messages) b on t.group_id = 0;
+end
+$$;
+comment on function queen_store.told_counts(integer[]) is
+    'The counts of queues and groups with the bytes of queues. Locks: none.';
+
+-- queen_store.is_countable: whether a queue, or one group in it, can be added up at this moment: it
+-- has at most 10,000 lanes, 100,000 places of groups in them, and 1,000 lanes that need a search
+-- for the place where a group would begin.
+-- Called by  read_counts, read_depth
+-- Locks      none
+-- Returns    p_group_id null = with all its groups
+-- Cost       2 statements over at most 10,000 lanes
+create or replace function queen_store.is_countable(p_queue_id integer, p_group_id integer)
+returns boolean
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_lanes_max constant integer := 10000;
+    v_places_max constant integer := 100000;
+    v_searches_max constant integer := 1000;
+    v_lanes integer;
+    v_groups integer;
+    v_searches integer;
+begin
+    select count(*) into v_lanes
+    from (
+        select
+        from queen_store.partitions p
+        where p.queue_id = p_queue_id
+        limit v_lanes_max + 1) l;
+    if v_lanes > v_lanes_max then
+        return false;
+    end if;
+    select count(*) into v_groups
+    from (
+        select
+        from queen_store.groups g
+        where g.queue_id = p_queue_id and (p_group_id is null or g.id = p_group_id)
+        limit v_places_max + 1) g;
+    if v_lanes::bigint * v_groups > v_places_max then
+        return false;
+    end if;
+    select count(*) into v_searches
+    from (
+        select
+        from (
+            select g.id, g.generation,
+                   case when g.seek_rule is null then g.start_at else g.seek_at end as at
+            from queen_store.groups g
+            where g.queue_id = p_queue_id and (p_group_id is null or g.id = p_group_id)
+              and coalesce(g.seek_rule, g.start_rule) = 'instant'
+            offset 0) g
+        join lateral (
+            select p.id
+            from queen_store.partitions p
+            where p.queue_id = p_queue_id and p.last_offset >= p.log_start
+              and p.last_write_at >= g.at - interval '1 second'
+            offset 0) p on true
+        left join lateral (
+            select c.generation
+            from queen_store.cursors c
+            where c.partition_id = p.id and c.group_id = g.id
+            limit 1) c on true
+        where c.generation is distinct from g.generation
+        limit v_searches_max + 1) s;
+    return v_searches <= v_searches_max;
+end
+$$;
+comment on function queen_store.is_countable(integer, integer) is
+    'Whether a queue, or one group in it, is small enough to be added up at this moment. Locks: none.';
+
 -- queen_store.read_counts: how much a queue holds and how far its groups are. Counted at this
--- moment where the queue has at most 10,000 lanes, of which at most 1,000 need a search for the
--- place where a group would begin; else what is told.
--- Called by  administration
+-- moment where that is_countable; else what is told.
+-- Called by  LaneReads
 -- Locks      none
 -- Returns    as told_counts, with the names of the groups, null = the queue; age_seconds 0 =
 --            counted now; no row = no such queue
--- Cost       3 statements over at most 10,000 lanes: that of count_lanes or of told_counts
+-- Cost       2 statements, and those of is_countable: over at most 10,000 lanes that of
+--            count_lanes, else that of told_counts
 create or replace function queen_store.read_counts(p_tenant_id uuid, p_queue text)
 returns table (
     queue_id integer, consumer_group text, lanes bigint, messages bigint, pending bigint,
@@ -710,11 +807,7 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
-    v_lanes_max constant integer := 10000;
-    v_searches_max constant integer := 1000;
     v_queue_id integer;
-    v_lanes integer;
-    v_searches integer;
 begin
     select q.id into v_queue_id
     from queen_store.queues q
@@ -722,41 +815,11 @@ begin
     if not found then
         return;
     end if;
-    select count(*) into v_lanes
-    from (
-        select
-        from queen_store.partitions p
-        where p.queue_id = v_queue_id
-        limit v_lanes_max + 1) l;
-    if v_lanes <= v_lanes_max then
-        select count(*) into v_searches
-        from (
-            select
-            from (
-                select g.id, g.generation,
-                       case when g.seek_rule is null then g.start_at else g.seek_at end as at
-                from queen_store.groups g
-                where g.queue_id = v_queue_id and coalesce(g.seek_rule, g.start_rule) = 'instant'
-                offset 0) g
-            join lateral (
-                select p.id
-                from queen_store.partitions p
-                where p.queue_id = v_queue_id and p.last_offset >= p.log_start
-                  and p.last_write_at >= g.at - interval '1 second'
-                offset 0) p on true
-            left join lateral (
-                select c.generation
-                from queen_store.cursors c
-                where c.partition_id = p.id and c.group_id = g.id
-                limit 1) c on true
-            where c.generation is distinct from g.generation
-            limit v_searches_max + 1) s;
-    end if;
-    if v_lanes <= v_lanes_max and v_searches <= v_searches_max then
+    if queen_store.is_countable(v_queue_id, null) then
         return query
         with live as materialized (
             select c.*
-            from queen_store.count_lanes(v_queue_id, v_queue_id, '', v_lanes_max + 1) c
+            from queen_store.count_lanes(v_queue_id, v_queue_id, '', 10001) c
         ),
         total as (
             select sum(l.live)::bigint as leased, sum(l.dead_letters)::bigint as dead_letters,

@@ -3,14 +3,15 @@
 -- queen_store.oldest_writer_session: the transaction that has been open longest of those that may
 -- hold messages nobody sees yet. An append locks the lane's row before it stamps created_at, so
 -- whoever has stamped but not committed is found here by its lock on the table.
--- Called by  oldest_writer, seek_queue
+-- Called by  oldest_writer, seek_queue, safe_time
 -- Locks      none
 -- Returns    no row = no such transaction; one whose start the server hides counts as 60 s old
 --            (grant pg_read_all_stats), a prepared one, which has no pid, as begun 10 min before
---            its PREPARE
+--            its PREPARE. hidden = the start of this or another such one is hidden
 -- Cost       1 statement over the lock table
 create or replace function queen_store.oldest_writer_session()
-returns table (started_at timestamptz, pid integer, application_name text)
+returns table (
+    started_at timestamptz, pid integer, application_name text, hidden boolean)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -21,7 +22,8 @@ begin
                     then coalesce(x.prepared, clock_timestamp()) - interval '10 minutes'
                 else coalesce(a.xact_start, clock_timestamp() - interval '60 seconds') end
                as started_at,
-           l.pid, coalesce(a.application_name, x.gid)
+           l.pid, coalesce(a.application_name, x.gid),
+           bool_or(l.pid is not null and a.xact_start is null) over ()
     from pg_locks l
     left join pg_stat_activity a on a.pid = l.pid
     -- A prepared transaction has no pid; the lock on its own number says which one it is.

@@ -16,7 +16,7 @@ comment on function queen_store.lock_key(text, text, text) is
     'Number of the advisory lock that guards the insert of one name. Locks: none.';
 
 -- queen_store.find_queue: the live queue of that name with its options.
--- Called by  QueueProcedures
+-- Called by  QueueProcedures, QueueReads
 -- Locks      none
 -- Returns    one row, or none if there is no such queue
 -- Cost       1 statement, one index probe
@@ -28,7 +28,8 @@ returns table (
     window_buffer_seconds integer, min_pop_wait_ms integer, retention_enabled boolean,
     retention_seconds integer, completed_retention_seconds integer, max_wait_seconds integer,
     encryption_enabled boolean, dedup_window_seconds integer, priority integer, max_size integer,
-    ttl_seconds integer, retention_sink_hold text, retention_sink_hold_max_seconds integer)
+    ttl_seconds integer, retention_sink_hold text, retention_sink_hold_max_seconds integer,
+    created_at timestamptz)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -40,7 +41,7 @@ begin
            q.window_buffer_seconds, q.min_pop_wait_ms, q.retention_enabled, q.retention_seconds,
            q.completed_retention_seconds, q.max_wait_seconds, q.encryption_enabled,
            q.dedup_window_seconds, q.priority, q.max_size, q.ttl_seconds, q.retention_sink_hold,
-           q.retention_sink_hold_max_seconds
+           q.retention_sink_hold_max_seconds, q.created_at
     from queen_store.queues q
     where q.tenant_id = p_tenant_id and q.name = p_queue and q.deleted_at is null;
 end

@@ -69,6 +69,10 @@ class ArchitectureTest {
                             // Carries hints in and out.
                             entry("notify", Set.of("hint", "ready", "group", "queue")),
                             entry("maintain", Set.of()),
+                            // Reads, for the edges that show it.
+                            entry("insight", Set.of()),
+                            // What applications note: the broker itself reads none of it.
+                            entry("trace", Set.of()),
                             // Asks the server itself, by way of db alone.
                             entry("doctor", Set.of())));
 

@@ -2,22 +2,65 @@ package io.queenmq.admin;
 
 import io.queenmq.ack.DeadLetters;
 import io.queenmq.cipher.PayloadCipher;
+import io.queenmq.db.ColdReads;
 import io.queenmq.group.GroupPositions;
+import io.queenmq.insight.ChangeReads;
+import io.queenmq.insight.DeadLetterDepthReads;
+import io.queenmq.insight.GroupReads;
+import io.queenmq.insight.LaneReads;
+import io.queenmq.insight.MessageReads;
+import io.queenmq.insight.QueueListReads;
+import io.queenmq.metrics.Metrics;
+import io.queenmq.metrics.Traffic;
+import io.queenmq.queue.QueueReads;
+import io.queenmq.runtime.Clock;
+import io.queenmq.trace.Traces;
 import io.queenmq.web.Router;
 
 /** The routes of management. Any thread. */
 public final class AdminPlane {
     private final GroupRoutes groups;
     private final DeadLetterRoutes deadLetters;
+    private final MetricsRoutes metrics;
+    private final ResourceRoutes resources;
+    private final MessageRoutes messages;
+    private final TraceRoutes traces;
+    private final ChangeRoutes changes;
 
-    public AdminPlane(GroupPositions groups, DeadLetters deadLetters, PayloadCipher cipher) {
-        this.groups = new GroupRoutes(groups);
+    /**
+     * @param reads where what changes nothing is asked
+     * @param traffic what is asked of the other routes
+     */
+    public AdminPlane(
+            GroupPositions groups,
+            DeadLetters deadLetters,
+            Traces traces,
+            PayloadCipher cipher,
+            ColdReads reads,
+            Traffic traffic,
+            Metrics metrics,
+            Clock clock) {
+        this.groups = new GroupRoutes(groups, new GroupReads(reads), clock);
         this.deadLetters = new DeadLetterRoutes(deadLetters, cipher);
+        this.metrics =
+                new MetricsRoutes(metrics, traffic, new DeadLetterDepthReads(reads, clock), clock);
+        this.traces = new TraceRoutes(traces);
+        this.changes = new ChangeRoutes(new ChangeReads(reads));
+        QueueReads queues = new QueueReads(reads);
+        this.messages = new MessageRoutes(new MessageReads(reads), queues, cipher, clock);
+        this.resources =
+                new ResourceRoutes(
+                        queues, new QueueListReads(reads, clock), new LaneReads(reads), clock);
     }
 
     /** Adds the routes. */
     public void addTo(Router.Builder routes) {
         groups.addTo(routes);
         deadLetters.addTo(routes);
+        metrics.addTo(routes);
+        resources.addTo(routes);
+        messages.addTo(routes);
+        traces.addTo(routes);
+        changes.addTo(routes);
     }
 }

@@ -11,14 +11,11 @@ import io.queenmq.model.Failure;
 import io.queenmq.model.Ids;
 import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
-import io.queenmq.model.Slice;
-import io.queenmq.segment.Frame;
 import io.queenmq.web.JsonBody;
 import io.queenmq.web.JsonBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
-import java.util.Base64;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -106,39 +103,19 @@ final class DeadLetterJson {
         json.raw(",\"offset\":").number(letter.offset());
         json.raw(",\"errorMessage\":").string(letter.error());
         json.raw(",\"retryCount\":").number(letter.retryCount());
-        json.raw(",\"data\":");
-        boolean opened = data(json, letter, cipher);
+        PayloadText data = PayloadText.of(letter.payload(), letter.flags(), cipher);
+        json.raw(",\"data\":").raw(data.json());
         json.raw(",\"traceId\":").uuid(letter.traceId());
         json.raw(",\"producerSub\":").string(letter.producer());
         json.raw(",\"createdAt\":").millis(letter.createdAt());
         json.raw(",\"failedAt\":").millis(letter.failedAt());
-        if (opened) {
+        if (data.opened()) {
             json.raw(",\"isEncrypted\":true");
         }
         if (letter.omitted()) {
             json.raw(",\"dataOmitted\":true");
         }
         json.raw('}');
-    }
-
-    /** Whether it was encrypted and is shown in the clear. */
-    private static boolean data(JsonBuffer json, DeadLetter letter, PayloadCipher cipher) {
-        byte[] stored = letter.payload();
-        if (stored == null) {
-            json.raw("null");
-            return false;
-        }
-        Slice payload = cipher.open(Slice.of(stored));
-        // An envelope is longer than what it holds.
-        boolean opened = payload.length() < stored.length;
-        // And it is JSON, whatever it holds.
-        boolean envelope = !opened && (letter.flags() & Frame.ENCRYPTED) != 0;
-        if ((letter.flags() & Frame.NOT_JSON) == 0 || envelope) {
-            json.raw(payload);
-        } else {
-            json.raw('"').raw(Base64.getEncoder().encode(payload.copy())).raw('"');
-        }
-        return opened;
     }
 
     static JsonBuffer deleted(String queue, @Nullable String group, long deleted) {

@@ -5,10 +5,7 @@ import io.queenmq.ack.DeadLetters;
 import io.queenmq.ack.Replay;
 import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.model.Failure;
-import io.queenmq.model.Ids;
-import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
-import io.queenmq.model.Uuids;
 import io.queenmq.web.Exchange;
 import io.queenmq.web.Query;
 import io.queenmq.web.Router;
@@ -17,7 +14,6 @@ import java.util.function.Supplier;
 
 /** {@code /api/v1/dlq} and the dead letters behind {@code /api/v1/messages}. */
 final class DeadLetterRoutes {
-    private static final String MESSAGE = "/api/v1/messages/:partitionId/:transactionId";
     private static final int LIMIT = 100;
     private static final int LIMIT_MAX = 1_000;
     private static final int OFFSET_MAX = 1_000_000;
@@ -38,8 +34,8 @@ final class DeadLetterRoutes {
                 .route("DELETE", "/api/v1/dlq", this::deleteAll)
                 .route("POST", "/api/v1/dlq/replay", this::replayAll)
                 .route("POST", "/api/v1/dlq/:id/replay", this::replay)
-                .route("DELETE", MESSAGE, this::delete)
-                .route("POST", MESSAGE + "/retry", this::retry);
+                .route("DELETE", MessageAddress.ROUTE, this::delete)
+                .route("POST", MessageAddress.ROUTE + "/retry", this::retry);
     }
 
     private void list(Exchange exchange) {
@@ -72,7 +68,7 @@ final class DeadLetterRoutes {
     }
 
     private void delete(Exchange exchange) {
-        Address address = Address.of(exchange);
+        MessageAddress address = MessageAddress.of(exchange);
         boolean deleted =
                 address.lane() > 0
                         && letters.delete(
@@ -87,7 +83,7 @@ final class DeadLetterRoutes {
     }
 
     private void retry(Exchange exchange) {
-        Address address = Address.of(exchange);
+        MessageAddress address = MessageAddress.of(exchange);
         UUID tenant = exchange.caller().tenant();
         long id;
         try {
@@ -192,7 +188,7 @@ final class DeadLetterRoutes {
         };
     }
 
-    private static void notFound(Exchange exchange, Address address) {
+    private static void notFound(Exchange exchange, MessageAddress address) {
         exchange.refuse(
                 NOT_FOUND, DeadLetterJson.notFound(address.partitionId(), address.transactionId()));
     }
@@ -203,20 +199,6 @@ final class DeadLetterRoutes {
             return Math.max(0, Long.parseLong(text));
         } catch (NumberFormatException e) {
             return 0;
-        }
-    }
-
-    /**
-     * @param lane 0 = the id is none of a partition
-     */
-    private record Address(String partitionId, String transactionId, long lane) {
-        static Address of(Exchange exchange) {
-            String partitionId = exchange.segment("partitionId");
-            UUID uuid = Uuids.parse(partitionId);
-            return new Address(
-                    partitionId,
-                    Names.transactionId("transactionId", exchange.segment("transactionId")),
-                    uuid == null ? 0 : Ids.partitionNumber(uuid));
         }
     }
 }

@@ -3,29 +3,72 @@ package io.queenmq.admin;
 import io.queenmq.group.GroupPositions;
 import io.queenmq.group.SeekTarget;
 import io.queenmq.group.Sought;
+import io.queenmq.insight.GroupReads;
 import io.queenmq.model.Names;
+import io.queenmq.runtime.Clock;
 import io.queenmq.web.Exchange;
+import io.queenmq.web.Query;
 import io.queenmq.web.Router;
 import java.time.Instant;
 
-/** {@code /api/v1/consumer-groups}: seek, subscription, deletion. */
+/** {@code /api/v1/consumer-groups}: where groups stand; seek, subscription, deletion. */
 final class GroupRoutes {
-    private static final String GROUP = "/api/v1/consumer-groups/:group";
+    private static final String GROUPS = "/api/v1/consumer-groups";
+    private static final String GROUP = GROUPS + "/:group";
     private static final String QUEUE = GROUP + "/queues/:queue";
     private static final int NOT_FOUND = 404;
+    private static final int OFFSET_MAX = 1_000_000;
+    private static final int LAGGING_SECONDS = 3_600;
 
     private final GroupPositions groups;
+    private final GroupReads reads;
+    private final Clock clock;
 
-    GroupRoutes(GroupPositions groups) {
+    GroupRoutes(GroupPositions groups, GroupReads reads, Clock clock) {
         this.groups = groups;
+        this.reads = reads;
+        this.clock = clock;
     }
 
     void addTo(Router.Builder routes) {
-        routes.route("POST", QUEUE + "/seek", this::seekQueue)
+        routes.read(GROUPS, this::list)
+                .read(GROUPS + "/lagging", this::lagging)
+                .read(GROUP, this::detail)
+                .route("POST", QUEUE + "/seek", this::seekQueue)
                 .route("POST", QUEUE + "/partitions/:partition/seek", this::seekLane)
                 .route("POST", GROUP + "/subscription", this::subscribe)
                 .route("DELETE", GROUP, this::delete)
                 .route("DELETE", QUEUE, this::deleteFromQueue);
+    }
+
+    private void list(Exchange exchange) {
+        Query query = exchange.query();
+        exchange.ok(
+                GroupListJson.list(
+                        reads.list(
+                                exchange.caller().tenant(),
+                                AdminQuery.number(
+                                        query,
+                                        "limit",
+                                        GroupReads.PAGE_MAX,
+                                        1,
+                                        GroupReads.PAGE_MAX),
+                                AdminQuery.number(query, "offset", 0, 0, OFFSET_MAX)),
+                        clock.now()));
+    }
+
+    private void lagging(Exchange exchange) {
+        int seconds =
+                AdminQuery.number(
+                        exchange.query(), "minLagSeconds", LAGGING_SECONDS, 0, Integer.MAX_VALUE);
+        exchange.ok(GroupListJson.lagging(reads.lagging(exchange.caller().tenant(), seconds)));
+    }
+
+    private void detail(Exchange exchange) {
+        exchange.ok(
+                GroupListJson.detail(
+                        reads.lanes(exchange.caller().tenant(), name(exchange, "group")),
+                        clock.now()));
     }
 
     private void seekQueue(Exchange exchange) {

@@ -84,19 +84,17 @@ public final class Database implements AutoCloseable {
                         "Times every pooled connection was replaced after a failover or shutdown.");
         this.pool = pool(config, connector);
         metrics.gauge(
-                "queen_db_connections_active",
+                "queen_db_pool_size", "Pooled connections this broker may open.", config::poolSize);
+        metrics.gauge(
+                "queen_db_pool_active",
                 "Pooled connections in use.",
                 () -> pool.getHikariPoolMXBean().getActiveConnections());
         metrics.gauge(
-                "queen_db_connections_open",
-                "Pooled connections open.",
-                () -> pool.getHikariPoolMXBean().getTotalConnections());
+                "queen_db_pool_idle",
+                "Pooled connections open and not in use.",
+                () -> pool.getHikariPoolMXBean().getIdleConnections());
         metrics.gauge(
-                "queen_db_connections_max",
-                "Pooled connections this broker may open.",
-                config::poolSize);
-        metrics.gauge(
-                "queen_db_waiters",
+                "queen_db_pool_waiting",
                 "Threads that wait for a pooled connection.",
                 () -> pool.getHikariPoolMXBean().getThreadsAwaitingConnection());
     }

@@ -2,6 +2,7 @@ package io.queenmq.http;
 
 import io.queenmq.ack.Ack;
 import io.queenmq.ack.AckResult;
+import io.queenmq.metrics.Traffic;
 import io.queenmq.web.Exchange;
 import io.queenmq.web.Router;
 import java.util.List;
@@ -10,9 +11,11 @@ import java.util.UUID;
 /** {@code POST /api/v1/ack} and {@code /api/v1/ack/batch}. */
 final class AckRoutes {
     private final Ack ack;
+    private final Traffic traffic;
 
-    AckRoutes(Ack ack) {
+    AckRoutes(Ack ack, Traffic traffic) {
         this.ack = ack;
+        this.traffic = traffic;
     }
 
     void addTo(Router.Builder routes) {
@@ -21,6 +24,7 @@ final class AckRoutes {
     }
 
     private void ack(Exchange exchange, AckJson.Request request) {
+        traffic.acknowledged();
         UUID tenant = exchange.caller().tenant();
         List<AckResult> results =
                 request.items().isEmpty()

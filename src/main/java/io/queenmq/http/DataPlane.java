@@ -2,6 +2,7 @@ package io.queenmq.http;
 
 import io.queenmq.ack.Ack;
 import io.queenmq.cipher.PayloadCipher;
+import io.queenmq.metrics.Traffic;
 import io.queenmq.pop.Pop;
 import io.queenmq.push.Push;
 import io.queenmq.queue.Queues;
@@ -22,6 +23,7 @@ public final class DataPlane {
     /**
      * Takes the use cases it renders.
      *
+     * @param traffic is told what is asked for
      * @param databaseReady whether the database takes writes, answered within a second or two
      * @param version of this broker
      */
@@ -33,11 +35,12 @@ public final class DataPlane {
             Transact transact,
             Queues queues,
             PayloadCipher cipher,
+            Traffic traffic,
             BooleanSupplier databaseReady,
             String version) {
-        this.push = new PushRoutes(push);
-        this.pop = new PopRoutes(pop, cipher, config);
-        this.ack = new AckRoutes(ack);
+        this.push = new PushRoutes(push, traffic);
+        this.pop = new PopRoutes(pop, cipher, config, traffic);
+        this.ack = new AckRoutes(ack, traffic);
         this.lease = new LeaseRoutes(ack);
         this.transactions = new TransactionRoutes(transact);
         this.queues = new QueueRoutes(queues);

@@ -8,7 +8,7 @@ import java.util.function.BooleanSupplier;
 /**
  * What probes ask. {@code /health} is readiness: it looks at the database and turns red first when
  * the broker stops. {@code /livez} and {@code /status} ask the process alone: wiring readiness to a
- * restart would turn an outage of the database into a loop of kills.
+ * restart would turn an outage of the database into a loop of kills. The two have second names.
  */
 final class HealthRoutes {
     private static final String ENGINE = "segments-java";
@@ -24,8 +24,14 @@ final class HealthRoutes {
 
     void addTo(Router.Builder routes) {
         routes.read("/health", this::health)
-                .read("/livez", exchange -> exchange.ok(object().raw("{\"status\":\"ok\"}")))
+                .read("/health/ready", this::health)
+                .read("/livez", HealthRoutes::live)
+                .read("/health/live", HealthRoutes::live)
                 .read("/status", this::status);
+    }
+
+    private static void live(Exchange exchange) {
+        exchange.ok(object().raw("{\"status\":\"ok\"}"));
     }
 
     private void health(Exchange exchange) {

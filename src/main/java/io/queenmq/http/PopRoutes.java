@@ -1,6 +1,7 @@
 package io.queenmq.http;
 
 import io.queenmq.cipher.PayloadCipher;
+import io.queenmq.metrics.Traffic;
 import io.queenmq.model.Names;
 import io.queenmq.pop.Client;
 import io.queenmq.pop.Conflation;
@@ -24,11 +25,13 @@ final class PopRoutes {
     private final Pop pop;
     private final PayloadCipher cipher;
     private final HttpConfig config;
+    private final Traffic traffic;
 
-    PopRoutes(Pop pop, PayloadCipher cipher, HttpConfig config) {
+    PopRoutes(Pop pop, PayloadCipher cipher, HttpConfig config, Traffic traffic) {
         this.pop = pop;
         this.cipher = cipher;
         this.config = config;
+        this.traffic = traffic;
     }
 
     void addTo(Router.Builder routes) {
@@ -68,8 +71,9 @@ final class PopRoutes {
             exchange.refuse(BAD_REQUEST, PopJson.refusal(refusal));
             return;
         }
+        traffic.popped(scope instanceof PopScope.Partition);
         Connection connection = exchange.connection();
-        PopResult result = pop.pop(request, client(connection));
+        PopResult result = take(request, queue, client(connection));
         if (!result.lanes().isEmpty()) {
             deliver(exchange, result, queue, request.group());
         } else if (!connection.isGone()) {
@@ -78,6 +82,18 @@ final class PopRoutes {
             } else {
                 exchange.ok(PopJson.empty(result, queue, request.group()));
             }
+        }
+    }
+
+    private PopResult take(PopRequest request, @Nullable String queue, Client client) {
+        if (queue == null || request.patience().isZero()) {
+            return pop.pop(request, client);
+        }
+        traffic.pollBegins(queue);
+        try {
+            return pop.pop(request, client);
+        } finally {
+            traffic.pollEnds(queue);
         }
     }
 

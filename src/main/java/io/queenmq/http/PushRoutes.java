@@ -1,5 +1,6 @@
 package io.queenmq.http;
 
+import io.queenmq.metrics.Traffic;
 import io.queenmq.model.Caller;
 import io.queenmq.push.Push;
 import io.queenmq.push.PushItem;
@@ -11,9 +12,11 @@ import java.util.List;
 /** {@code POST /api/v1/push}. */
 final class PushRoutes {
     private final Push push;
+    private final Traffic traffic;
 
-    PushRoutes(Push push) {
+    PushRoutes(Push push, Traffic traffic) {
         this.push = push;
+        this.traffic = traffic;
     }
 
     void addTo(Router.Builder routes) {
@@ -21,6 +24,7 @@ final class PushRoutes {
     }
 
     private void push(Exchange exchange) {
+        traffic.pushed();
         Caller caller = exchange.caller();
         List<PushItem> items = PushJson.read(exchange.body());
         List<PushResult> results = items.isEmpty() ? List.of() : push.push(caller, items);

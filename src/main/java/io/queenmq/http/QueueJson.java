@@ -2,6 +2,7 @@ package io.queenmq.http;
 
 import com.fasterxml.jackson.core.JsonToken;
 import io.queenmq.model.Failure;
+import io.queenmq.model.Ids;
 import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
 import io.queenmq.queue.QueueOptions;
@@ -18,11 +19,6 @@ import org.jspecify.annotations.Nullable;
 /** The configuration of a queue as it looks on the wire. Pure. */
 final class QueueJson {
     private static final List<String> LABELS = List.of("namespace", "task");
-
-    /** Sets the number of a queue apart from that of a lane, which has zeros here. */
-    private static final long QUEUE_ID_HIGH = 0x1_8000L;
-
-    private static final long VARIANT = 0x8000_0000_0000_0000L;
 
     private QueueJson() {}
 
@@ -113,7 +109,7 @@ final class QueueJson {
     static JsonBuffer write(String queue, Queues.Configured configured) {
         QueueOptions options = configured.options();
         JsonBuffer json = new JsonBuffer(1_024).raw("{\"configured\":true,\"queueId\":");
-        json.uuid(QUEUE_ID_HIGH, VARIANT | configured.queueId());
+        json.uuid(Ids.queueId(configured.queueId()));
         json.raw(",\"partitionId\":null,\"queue\":").string(queue);
         json.raw(",\"namespace\":").string(options.namespace());
         json.raw(",\"task\":").string(options.task());

@@ -2,10 +2,14 @@ package io.queenmq.metrics;
 
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.distribution.ValueAtPercentile;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
@@ -22,6 +26,15 @@ public final class Metrics implements AutoCloseable {
     /** Counts events; never falls. */
     public Counter counter(String name, String description, String... tags) {
         return Counter.builder(name).description(description).tags(tags).register(registry);
+    }
+
+    /** Shows what is counted elsewhere, and never falls; the first supplier of a name stays. */
+    public void counterOf(String name, String description, Supplier<Number> value, String... tags) {
+        // The registry holds what it asks weakly, the function that asks it strongly.
+        FunctionCounter.builder(name, this, self -> value.get().doubleValue())
+                .description(description)
+                .tags(tags)
+                .register(registry);
     }
 
     /** Reads a value when somebody asks for it; the first supplier of a name stays. */
@@ -45,6 +58,31 @@ public final class Metrics implements AutoCloseable {
                 .publishPercentiles(PERCENTILES)
                 .tags(tags)
                 .register(registry);
+    }
+
+    /**
+     * What the meters of this name with these tags say now, summed: of durations how many there
+     * were. 0 = there is none.
+     */
+    public double value(String name, String... tags) {
+        double sum = 0;
+        for (Meter meter : registry.find(name).tags(tags).meters()) {
+            sum += meter.measure().iterator().next().getValue();
+        }
+        return sum;
+    }
+
+    /** Below which the share {@code percentile} of recent durations stays; 0 = there were none. */
+    public double millis(double percentile, String name, String... tags) {
+        double longest = 0;
+        for (Timer timer : registry.find(name).tags(tags).timers()) {
+            for (ValueAtPercentile at : timer.takeSnapshot().percentileValues()) {
+                if (at.percentile() == percentile) {
+                    longest = Math.max(longest, at.value(TimeUnit.MILLISECONDS));
+                }
+            }
+        }
+        return longest;
     }
 
     /** All meters in the text format of Prometheus. */

@@ -17,12 +17,18 @@ public final class Ids {
     public static final UUID NIL = new UUID(0, 0);
 
     private static final long PARTITION_HIGH = 0x8000L;
+    private static final long QUEUE_HIGH = 0x1_8000L;
     private static final long VARIANT = 0x8000_0000_0000_0000L;
     private static final long VERSION_7 = 0x7000L;
     private static final long LOW_24 = 0xFF_FFFFL;
     private static final long LOW_38 = (1L << 38) - 1;
 
     private Ids() {}
+
+    /** {@code 00000000-0001-8000-8000-00000000002a} for queue 42: apart from that of a lane. */
+    public static UUID queueId(int number) {
+        return new UUID(QUEUE_HIGH, VARIANT | number);
+    }
 
     /** {@code 00000000-0000-8000-8000-00000000002a} for lane 42. */
     public static UUID partitionId(long number) {

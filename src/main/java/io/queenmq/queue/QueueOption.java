@@ -4,6 +4,9 @@ import io.queenmq.model.Failure;
 import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
 import java.util.Locale;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.function.ToIntFunction;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -112,6 +115,20 @@ enum QueueOption {
             throw bad("must match [A-Za-z0-9._-]{0,64}, got " + shown(text));
         }
         return text;
+    }
+
+    /**
+     * The value in a row.
+     *
+     * @param text reads a column of text; so do {@code bool} and {@code integer} theirs
+     */
+    Object read(
+            Function<String, String> text, Predicate<String> bool, ToIntFunction<String> integer) {
+        return switch (kind) {
+            case TEXT -> text.apply(column);
+            case BOOLEAN -> bool.test(column);
+            case INTEGER, CLAMPED -> integer.applyAsInt(column);
+        };
     }
 
     /** PostgreSQL takes any unambiguous beginning of these words. */

@@ -10,6 +10,7 @@ import io.queenmq.model.Caller;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.model.Uuids;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
 import java.util.UUID;
@@ -121,6 +122,15 @@ public final class Exchange {
         send(CREATED, json);
     }
 
+    /** Answers with a text that is another one the next time. */
+    public void text(String contentType, String text) {
+        response.status(Status.OK_200)
+                .header(HeaderNames.CONTENT_TYPE, contentType)
+                .header(HeaderNames.CACHE_CONTROL, "no-cache");
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        send(bytes, bytes.length);
+    }
+
     /** Answers with an error that has a shape of its own. */
     public void refuse(int status, JsonBuffer json) {
         send(Status.create(status), json);
@@ -156,11 +166,15 @@ public final class Exchange {
 
     private void send(Status status, JsonBuffer json) {
         response.status(status).header(HeaderValues.CONTENT_TYPE_JSON);
+        send(json.array(), json.length());
+    }
+
+    private void send(byte[] bytes, int length) {
         if (request.prologue().method().text().equals("HEAD")) {
-            response.headers().contentLength(json.length());
+            response.headers().contentLength(length);
             write(0, response::send);
         } else {
-            write(json.length(), () -> response.send(json.array(), 0, json.length()));
+            write(length, () -> response.send(bytes, 0, length));
         }
     }
 

@@ -1,6 +1,8 @@
 package io.queenmq.web;
 
 import io.queenmq.model.Slice;
+import java.math.BigDecimal;
+import java.math.RoundingMode;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.LocalDateTime;
@@ -84,6 +86,15 @@ public final class JsonBuffer {
 
     public JsonBuffer number(long value) {
         return raw(Long.toString(value));
+    }
+
+    /** A number with up to two decimals. */
+    public JsonBuffer decimal(double value) {
+        return raw(
+                BigDecimal.valueOf(value)
+                        .setScale(2, RoundingMode.HALF_EVEN)
+                        .stripTrailingZeros()
+                        .toPlainString());
     }
 
     /** A quoted, escaped string, or null. A lone surrogate is escaped: UTF-8 cannot hold it. */

@@ -33,41 +33,36 @@ public final class Router {
     /** The handler of this method and raw path; null if there is none. */
     @Nullable Match find(String method, String rawPath) {
         int from = pathBegins(rawPath);
-        if (from < 0) {
-            return null;
+        return from < 0 ? null : find(root, method, rawPath, from, new ArrayList<>(2));
+    }
+
+    /** A segment that stands in a pattern wins over a parameter, unless it leads nowhere. */
+    private static @Nullable Match find(
+            Node node, String method, String rawPath, int from, List<String> values) {
+        if (from > rawPath.length()) {
+            Leaf leaf = node.leaves.get(method);
+            return leaf == null ? null : leaf.match(values);
         }
-        Node node = root;
-        List<String> values = new ArrayList<>(2);
-        while (true) {
-            int slash = rawPath.indexOf('/', from);
-            String segment = slash < 0 ? rawPath.substring(from) : rawPath.substring(from, slash);
-            Node next = node.literals.get(segment);
-            if (next == null) {
-                next = node.parameter;
-                // Dots are navigation to every client on the way here: a name is sent as %2E.
-                if (next == null
-                        || segment.isEmpty()
-                        || segment.equals(".")
-                        || segment.equals("..")) {
-                    return null;
-                }
-                values.add(segment);
-            }
-            node = next;
-            if (slash < 0) {
-                break;
-            }
-            from = slash + 1;
+        int slash = rawPath.indexOf('/', from);
+        int end = slash < 0 ? rawPath.length() : slash;
+        String segment = rawPath.substring(from, end);
+        Node literal = node.literals.get(segment);
+        Match match = literal == null ? null : find(literal, method, rawPath, end + 1, values);
+        Node parameter = node.parameter;
+        // Dots are navigation to every client on the way here: a name is sent as %2E.
+        if (match != null
+                || parameter == null
+                || segment.isEmpty()
+                || segment.equals(".")
+                || segment.equals("..")) {
+            return match;
         }
-        Leaf leaf = node.leaves.get(method);
-        if (leaf == null) {
-            return null;
+        values.add(segment);
+        match = find(parameter, method, rawPath, end + 1, values);
+        if (match == null) {
+            values.removeLast();
         }
-        Map<String, String> segments = new HashMap<>();
-        for (int i = 0; i < values.size(); i++) {
-            segments.put(leaf.names.get(i), values.get(i));
-        }
-        return new Match(leaf.handler, segments);
+        return match;
     }
 
     /** Where the first segment begins: behind scheme and host, if a proxy sends them; or -1. */
@@ -85,7 +80,15 @@ public final class Router {
         @Nullable Node parameter;
     }
 
-    private record Leaf(Handler handler, List<String> names) {}
+    private record Leaf(Handler handler, List<String> names) {
+        Match match(List<String> values) {
+            Map<String, String> segments = new HashMap<>();
+            for (int i = 0; i < values.size(); i++) {
+                segments.put(names.get(i), values.get(i));
+            }
+            return new Match(handler, segments);
+        }
+    }
 
     /** Collects the routes of every edge room. */
     public static final class Builder {

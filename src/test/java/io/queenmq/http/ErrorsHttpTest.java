@@ -70,6 +70,8 @@ class ErrorsHttpTest {
     @Contract("http-18")
     void theProcessAnswersForItself() {
         assertEquals("{\"status\":\"ok\"}", http.get("/livez").body());
+        assertEquals("{\"status\":\"ok\"}", http.get("/health/live").body());
+        assertEquals(http.get("/health").body(), http.get("/health/ready").body());
         assertEquals("ok", http.get("/status").json().text("status"));
     }
 

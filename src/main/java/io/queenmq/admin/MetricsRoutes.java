@@ -1,0 +1,99 @@
+package io.queenmq.admin;
+
+import io.queenmq.insight.DeadLetterDepthReads;
+import io.queenmq.insight.Rate;
+import io.queenmq.metrics.Metrics;
+import io.queenmq.metrics.ProcessUse;
+import io.queenmq.metrics.Traffic;
+import io.queenmq.model.QueenException;
+import io.queenmq.runtime.Clock;
+import io.queenmq.web.Exchange;
+import io.queenmq.web.JsonBuffer;
+import io.queenmq.web.Router;
+import java.lang.management.MemoryUsage;
+import java.util.List;
+import java.util.Map;
+
+/** {@code /metrics}, for a glance, and {@code /metrics/prometheus}, for machines. */
+final class MetricsRoutes {
+    private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
+
+    /** Queues that are shown by name: labels that people choose need a bound. */
+    private static final int QUEUES_MAX = 100;
+
+    private static final String PARKED = "queen_parked_long_polls";
+    private static final String DEPTH = "queen_dlq_depth";
+    private static final String DEPTH_BY_QUEUE = "queen_dlq_depth_by_queue";
+
+    private final Metrics metrics;
+    private final Traffic traffic;
+    private final DeadLetterDepthReads deadLetters;
+    private final ProcessMeters process;
+    private final Rate requests;
+    private final Rate messages;
+
+    MetricsRoutes(Metrics metrics, Traffic traffic, DeadLetterDepthReads deadLetters, Clock clock) {
+        this.metrics = metrics;
+        this.traffic = traffic;
+        this.deadLetters = deadLetters;
+        this.process = new ProcessMeters(metrics);
+        this.requests = new Rate(process.requests(), clock);
+        this.messages = new Rate(process.messages(), clock);
+    }
+
+    void addTo(Router.Builder routes) {
+        routes.read("/metrics", exchange -> exchange.ok(glance()))
+                .read("/metrics/prometheus", this::scrape);
+    }
+
+    private JsonBuffer glance() {
+        double asked = process.requests();
+        double moved = process.messages();
+        MemoryUsage heap = ProcessUse.heap();
+        ProcessUse.Cpu cpu = ProcessUse.cpu();
+        JsonBuffer json = new JsonBuffer(512).raw("{\"uptime\":");
+        json.number(ProcessUse.uptime().toSeconds());
+        json.raw(",\"requests\":{\"total\":").number((long) asked);
+        json.raw(",\"rate\":").decimal(requests.of(asked));
+        json.raw("},\"messages\":{\"total\":").number((long) moved);
+        json.raw(",\"rate\":").decimal(messages.of(moved));
+        json.raw("},\"database\":{\"poolSize\":")
+                .number((long) metrics.value("queen_db_pool_size"));
+        json.raw(",\"idleConnections\":").number((long) metrics.value("queen_db_pool_idle"));
+        json.raw(",\"waitingRequests\":").number((long) metrics.value("queen_db_pool_waiting"));
+        json.raw("},\"memory\":{\"rss\":").number(ProcessUse.residentBytes());
+        json.raw(",\"heapTotal\":").number(heap.getCommitted());
+        json.raw(",\"heapUsed\":").number(heap.getUsed());
+        json.raw(",\"external\":").number(ProcessUse.otherBytes());
+        json.raw(",\"arrayBuffers\":0},\"cpu\":{\"user\":").number(cpu.userMicros());
+        return json.raw(",\"system\":").number(cpu.systemMicros()).raw("}}");
+    }
+
+    private void scrape(Exchange exchange) {
+        MetricsText text = new MetricsText(metrics.prometheus());
+        text.gauge(PARKED, "Long polls that wait, of the queues with most.");
+        for (Map.Entry<String, Integer> queue : traffic.polls(QUEUES_MAX)) {
+            text.sample(PARKED, "queue", queue.getKey(), queue.getValue());
+        }
+        deadLetters(text);
+        exchange.text(PROMETHEUS, text.toString());
+    }
+
+    /** Left out while the database cannot tell: the rest is worth most then. */
+    private void deadLetters(MetricsText text) {
+        List<DeadLetterDepthReads.Depth> depths;
+        try {
+            depths = deadLetters.read();
+        } catch (QueenException e) {
+            return;
+        }
+        text.gauge(DEPTH, "Dead letters of all queues.");
+        text.sample(DEPTH, "scope", "cluster", depths.getFirst().deadLetters());
+        text.gauge(DEPTH_BY_QUEUE, "Dead letters, of the queues with most.");
+        for (DeadLetterDepthReads.Depth depth : depths) {
+            if (depth.queue() != null) {
+                text.sample(DEPTH_BY_QUEUE, "queue", depth.queue(), depth.deadLetters());
+            }
+        }
+    }
+}

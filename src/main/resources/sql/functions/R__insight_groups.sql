@@ -1,0 +1,165 @@
+-- What administrators ask about consumer groups: where they stand, and which lanes wait for them.
+
+-- queen_store.list_groups: the consumer groups of a tenant, one row per group and queue, by name.
+-- Called by  GroupReads
+-- Locks      none
+-- Returns    a page of them. lanes = those in which the group has a cursor, as the last walk found;
+--            pending null = it is not registered, and has a place only in lanes it has popped;
+--            unread_at as oldest_unread says
+-- Cost       2 statements: one over the groups of the tenant, that of told_amounts for the queues
+--            of the page; per group oldest_unread
+create or replace function queen_store.list_groups(
+    p_tenant_id uuid, p_limit integer, p_offset integer)
+returns table (
+    consumer_group text, queue text, lanes bigint, behind bigint, pending bigint,
+    unread_at timestamptz, start_rule text, start_at timestamptz, created_at timestamptz,
+    consumed_at timestamptz, conflation boolean, age_seconds integer)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_group_ids integer[];
+    v_queue_ids integer[];
+begin
+    select array_agg(g.id order by g.name, g.queue), array_agg(distinct g.queue_id)
+    into v_group_ids, v_queue_ids
+    from (
+        select g.id, g.queue_id, g.name, q.name as queue
+        from queen_store.queues q
+        join queen_store.groups g on g.queue_id = q.id
+        where q.tenant_id = p_tenant_id and q.deleted_at is null
+        order by g.name, q.name
+        limit p_limit
+        offset p_offset) g;
+    return query
+    select g.name, q.name, coalesce(t.lanes, 0), coalesce(t.behind, 0), t.pending, u.unread_at,
+           g.start_rule, g.start_at, g.created_at, g.consumed_at, coalesce(g.conflation, false),
+           t.age_seconds
+    from unnest(v_group_ids) with ordinality i (id, place)
+    join queen_store.groups g on g.id = i.id
+    join queen_store.queues q on q.id = g.queue_id
+    left join queen_store.told_amounts(v_queue_ids) t
+        on t.queue_id = g.queue_id and t.group_id = g.id
+    left join lateral queen_store.oldest_unread(g.id) u on true
+    order by i.place;
+end
+$$;
+comment on function queen_store.list_groups(uuid, integer, integer) is
+    'The consumer groups of a tenant, one row per group and queue. Locks: none.';
+
+-- queen_store.list_lagging: the lanes that have waited longest for a group of a tenant: found by
+-- the last walk, shown as they are now.
+-- Called by  GroupReads
+-- Locks      none
+-- Returns    at most p_limit of those whose oldest unread message is older than p_seconds, the
+--            oldest first; per group the walk keeps 100
+-- Cost       1 statement: effective_cursor and 1 probe of the segments for each of the p_limit
+--            lanes that had waited longest when the walk came by
+create or replace function queen_store.list_lagging(
+    p_tenant_id uuid, p_seconds integer, p_limit integer)
+returns table (
+    consumer_group text, queue text, partition text, partition_id bigint, pending bigint,
+    unread_at timestamptz, lag_seconds double precision)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz := clock_timestamp();
+begin
+    return query
+    select w.consumer_group, w.queue, w.partition, w.partition_id, w.last_offset - w.committed,
+           f.unread_at, extract(epoch from v_now - f.unread_at)::double precision
+    from (
+        select o.*, p.name as partition, p.last_offset,
+               queen_store.effective_cursor(o.partition_id, o.group_id) as committed
+        from (
+            select o.group_id, o.partition_id, g.name as consumer_group, q.name as queue
+            from queen_store.oldest_lanes o
+            join queen_store.groups g on g.id = o.group_id
+            join queen_store.queues q on q.id = g.queue_id
+            where q.tenant_id = p_tenant_id and q.deleted_at is null
+            order by o.unread_at
+            limit p_limit) o
+        join queen_store.partitions p on p.id = o.partition_id
+        offset 0) w
+    cross join lateral (
+        select queen_store.first_created_at(w.partition_id, 0, w.committed + 1) as unread_at
+        offset 0) f
+    where w.last_offset > w.committed
+      and f.unread_at < v_now - p_seconds * interval '1 second'
+    order by f.unread_at, w.partition_id;
+end
+$$;
+comment on function queen_store.list_lagging(uuid, integer, integer) is
+    'The lanes that have waited longest for a group of a tenant. Locks: none.';
+
+-- queen_store.group_lanes: where a group stands in the lanes of its queues.
+-- Called by  GroupReads
+-- Locks      none
+-- Returns    of each queue that has the group, by name, at most its share of p_limit lanes: those
+--            with the oldest unread messages as the last walk found them, then those written last;
+--            most pending first. partition null = the queue has none. complete = these are all
+-- Cost       1 statement; per lane that of lane_depths, and first_created_at where something is
+--            unread
+create or replace function queen_store.group_lanes(
+    p_tenant_id uuid, p_group text, p_limit integer)
+returns table (
+    queue text, conflation boolean, partition text, last_offset bigint, pending bigint,
+    leased boolean, unread_at timestamptz, complete boolean)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_custom_plan
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select q.name, q.conflation, p.name, p.last_offset, d.pending, d.processing > 0,
+           case when d.pending > 0 then queen_store.first_created_at(
+               d.partition_id, 0, p.last_offset - d.pending + 1) end,
+           coalesce(cardinality(l.ids), 0) <= q.share
+    from (
+        select q.id, q.name, g.id as group_id, coalesce(g.conflation, false) as conflation,
+               greatest(p_limit / count(*) over (), 1)::integer as share
+        from queen_store.queues q
+        join queen_store.groups g on g.queue_id = q.id and g.name = p_group
+        where q.tenant_id = p_tenant_id and q.deleted_at is null
+        order by q.name
+        limit p_limit) q
+    cross join lateral (
+        -- One more, to know whether these are all.
+        select array_agg(w.partition_id order by w.kind, w.at desc, w.partition_id) as ids
+        from (
+            select w.partition_id, min(w.kind) as kind, max(w.at) as at
+            from (
+                (select o.partition_id, 0 as kind, null::timestamptz as at
+                 from queen_store.oldest_lanes o
+                 where o.group_id = q.group_id)
+                union all
+                (select p.id, 1, p.last_write_at
+                 from queen_store.partitions p
+                 where p.queue_id = q.id
+                 order by p.last_write_at desc
+                 limit q.share + 1)) w
+            group by w.partition_id
+            order by min(w.kind), max(w.at) desc, w.partition_id
+            limit q.share + 1) w) l
+    left join lateral queen_store.lane_depths(q.id, q.group_id, l.ids[: q.share]) d on true
+    left join lateral (
+        select p.name, p.last_offset
+        from queen_store.partitions p
+        where p.id = d.partition_id
+        limit 1) p on true
+    order by q.name, d.pending desc nulls last, p.name;
+end
+$$;
+comment on function queen_store.group_lanes(uuid, text, integer) is
+    'Where a group stands in the lanes of its queues. Locks: none.';

@@ -1,0 +1,203 @@
+-- Traces: what applications note about messages, by message and by the names they give it.
+
+-- queen_store.add_trace: stores a note about a message, which need not exist.
+-- Called by  TraceProcedures
+-- Locks      none: traces, trace_names: new rows
+-- Returns    false = the tenant has no such lane, and nothing was stored
+-- Cost       3 statements: two index probes, one row, and one row per name
+create or replace function queen_store.add_trace(
+    p_tenant_id uuid, p_id uuid, p_partition_id bigint, p_transaction_id text, p_group text,
+    p_event_type text, p_data text, p_names text[])
+returns boolean
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz := clock_timestamp();
+    v_queue text;
+    v_partition text;
+begin
+    select q.name, p.name into v_queue, v_partition
+    from queen_store.partitions p
+    join queen_store.queues q on q.id = p.queue_id
+    where p.id = p_partition_id and q.tenant_id = p_tenant_id and q.deleted_at is null;
+    if not found then
+        return false;
+    end if;
+    insert into queen_store.traces (
+        id, tenant_id, queue, partition, partition_id, key, transaction_id, consumer_group,
+        event_type, data, names, worker, created_at)
+    values (
+        p_id, p_tenant_id, v_queue, v_partition, p_partition_id,
+        queen_store.key_of(p_transaction_id), p_transaction_id, p_group, p_event_type, p_data,
+        p_names, current_setting('application_name'), v_now);
+    insert into queen_store.trace_names (tenant_id, name, created_at, trace_id)
+    select distinct p_tenant_id, n.name, v_now, p_id
+    from unnest(p_names) n (name);
+    return true;
+end
+$$;
+comment on function queen_store.add_trace(uuid, uuid, bigint, text, text, text, text, text[]) is
+    'Stores what an application notes about a message. Locks: none: traces, trace_names: new rows.';
+
+-- queen_store.list_traces: the notes about one message.
+-- Called by  TraceReads
+-- Locks      none
+-- Returns    the first p_limit, in the order in which they were stored
+-- Cost       1 statement, one index range
+create or replace function queen_store.list_traces(
+    p_tenant_id uuid, p_partition_id bigint, p_transaction_id text, p_limit integer)
+returns table (
+    id uuid, event_type text, data text, consumer_group text, worker text,
+    created_at timestamptz, names text[], transaction_id text, partition_id bigint, queue text,
+    partition text)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select t.id, t.event_type, t.data, t.consumer_group, t.worker, t.created_at, t.names,
+           t.transaction_id, t.partition_id, t.queue, t.partition
+    from queen_store.traces t
+    where t.partition_id = p_partition_id and t.key = queen_store.key_of(p_transaction_id)
+      and t.tenant_id = p_tenant_id
+    order by t.created_at, t.id
+    limit p_limit;
+end
+$$;
+comment on function queen_store.list_traces(uuid, bigint, text, integer) is
+    'The notes about one message, oldest first. Locks: none.';
+
+-- queen_store.list_named_traces: a page of the notes that have a name.
+-- Called by  TraceReads
+-- Locks      none
+-- Returns    as list_traces
+-- Cost       1 statement: p_offset + p_limit entries of an index, and a probe for each of the page
+create or replace function queen_store.list_named_traces(
+    p_tenant_id uuid, p_name text, p_limit integer, p_offset integer)
+returns table (
+    id uuid, event_type text, data text, consumer_group text, worker text,
+    created_at timestamptz, names text[], transaction_id text, partition_id bigint, queue text,
+    partition text)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_sort = off
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select t.id, t.event_type, t.data, t.consumer_group, t.worker, t.created_at, t.names,
+           t.transaction_id, t.partition_id, t.queue, t.partition
+    from (
+        select n.created_at, n.trace_id
+        from queen_store.trace_names n
+        where n.tenant_id = p_tenant_id and n.name = p_name
+        order by n.created_at, n.trace_id
+        limit p_limit
+        offset p_offset) n
+    cross join lateral (
+        select t.*
+        from queen_store.traces t
+        where t.id = n.trace_id
+        limit 1) t;
+end
+$$;
+comment on function queen_store.list_named_traces(uuid, text, integer, integer) is
+    'A page of the notes that have a name, oldest first. Locks: none.';
+
+-- queen_store.count_named_traces: how many notes have a name.
+-- Called by  TraceReads
+-- Locks      none
+-- Returns    p_max at most
+-- Cost       1 statement, p_max entries of an index
+create or replace function queen_store.count_named_traces(
+    p_tenant_id uuid, p_name text, p_max integer)
+returns bigint
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+begin
+    return (
+        select count(*)
+        from (
+            select
+            from queen_store.trace_names n
+            where n.tenant_id = p_tenant_id and n.name = p_name
+            limit p_max) n);
+end
+$$;
+comment on function queen_store.count_named_traces(uuid, text, integer) is
+    'How many notes have a name, counted up to a bound. Locks: none.';
+
+-- queen_store.list_trace_names: a page of the names that notes have, those seen last first.
+-- Called by  TraceReads
+-- Locks      none
+-- Returns    total = names there are, among the first p_max in their order, and so for the page;
+--            traces and messages are counted to p_max per name
+-- Cost       1 statement: two index probes per name, and p_max notes for each of the page
+create or replace function queen_store.list_trace_names(
+    p_tenant_id uuid, p_limit integer, p_offset integer, p_max integer)
+returns table (
+    name text, traces bigint, messages bigint, last_seen timestamptz, total bigint)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_custom_plan
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+    return query
+    with recursive found (name, place) as (
+        (select n.name, 1
+         from queen_store.trace_names n
+         where n.tenant_id = p_tenant_id
+         order by n.name
+         limit 1)
+        union all
+        select i.name, f.place + 1
+        from found f
+        cross join lateral (
+            select n.name
+            from queen_store.trace_names n
+            where n.tenant_id = p_tenant_id and n.name > f.name
+            order by n.name
+            limit 1) i
+        where f.place < p_max
+    ),
+    page as materialized (
+        select f.name, l.created_at as last_seen, count(*) over () as total
+        from found f
+        cross join lateral (
+            select n.created_at
+            from queen_store.trace_names n
+            where n.tenant_id = p_tenant_id and n.name = f.name
+            order by n.created_at desc
+            limit 1) l
+        order by l.created_at desc, f.name
+        limit p_limit
+        offset p_offset
+    )
+    select p.name, c.traces, c.messages, p.last_seen, p.total
+    from page p
+    cross join lateral (
+        select count(*) as traces, count(distinct (t.partition_id, t.key)) as messages
+        from (
+            select n.trace_id
+            from queen_store.trace_names n
+            where n.tenant_id = p_tenant_id and n.name = p.name
+            limit p_max) n
+        join queen_store.traces t on t.id = n.trace_id) c
+    order by p.last_seen desc, p.name;
+end
+$$;
+comment on function queen_store.list_trace_names(uuid, integer, integer, integer) is
+    'A page of the names that notes have, those seen last first. Locks: none.';
