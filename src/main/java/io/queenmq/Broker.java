@@ -13,10 +13,13 @@ import io.queenmq.db.Health;
 import io.queenmq.db.Migrations;
 import io.queenmq.dedup.KeyMemory;
 import io.queenmq.embedded.EmbeddedPostgres;
+import io.queenmq.gate.Switches;
 import io.queenmq.group.GroupPositions;
 import io.queenmq.group.Groups;
 import io.queenmq.hint.HintOutbox;
 import io.queenmq.http.DataPlane;
+import io.queenmq.kv.Kv;
+import io.queenmq.kv.Locks;
 import io.queenmq.maintain.Maintain;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.metrics.Traffic;
@@ -99,6 +102,7 @@ public final class Broker implements AutoCloseable {
                                     clock));
 
             HintOutbox outbox = new HintOutbox();
+            Switches switches = parts.own("gate", new Switches(database, outbox, metrics, clock));
             ReadyLanes ready =
                     parts.own(
                             "ready",
@@ -128,6 +132,7 @@ public final class Broker implements AutoCloseable {
                                 catalog.forgetAll();
                                 groups.everythingChanged();
                                 names.everythingChanged();
+                                switches.changed();
                             });
             NotifyCarrier carrier =
                     parts.own(
@@ -191,8 +196,9 @@ public final class Broker implements AutoCloseable {
                                     metrics,
                                     clock));
             ack.start();
+            Kv kv = new Kv(config.kv(), database, coldReads, switches, metrics, clock);
             Transact transact =
-                    new Transact(config.transact(), database, push, ack, mint, metrics, clock);
+                    new Transact(config.transact(), database, push, ack, kv, mint, metrics, clock);
 
             parts.own(
                     "maintain",
@@ -207,6 +213,8 @@ public final class Broker implements AutoCloseable {
                             pop,
                             ack,
                             transact,
+                            kv,
+                            new Locks(kv, clock),
                             queues,
                             cipher,
                             traffic,
@@ -217,6 +225,7 @@ public final class Broker implements AutoCloseable {
                             new GroupPositions(database, groups, ready),
                             new DeadLetters(database, coldReads, ready, cipher, clock),
                             new Traces(database, coldReads, mint),
+                            switches,
                             cipher,
                             coldReads,
                             traffic,

@@ -9,6 +9,7 @@ import io.queenmq.db.DatabaseConfig;
 import io.queenmq.dedup.DedupConfig;
 import io.queenmq.group.GroupsConfig;
 import io.queenmq.http.HttpConfig;
+import io.queenmq.kv.KvConfig;
 import io.queenmq.maintain.MaintainConfig;
 import io.queenmq.maintain.StatisticsConfig;
 import io.queenmq.pop.PopConfig;
@@ -40,6 +41,7 @@ public record BrokerConfig(
         ReadyConfig ready,
         PopConfig pop,
         AckConfig ack,
+        KvConfig kv,
         TransactConfig transact,
         CipherConfig cipher,
         MaintainConfig maintain) {
@@ -60,6 +62,7 @@ public record BrokerConfig(
                 ReadyConfig.DEFAULT,
                 PopConfig.DEFAULT,
                 AckConfig.DEFAULT,
+                KvConfig.of(database.poolSize()),
                 TransactConfig.DEFAULT,
                 CipherConfig.NONE,
                 MaintainConfig.DEFAULT);
@@ -68,36 +71,36 @@ public record BrokerConfig(
     /** The same behind another listener. */
     public BrokerConfig with(WebConfig other) {
         return new BrokerConfig(
-                embedded, database, other, http, queue, push, dedup, group, ready, pop, ack,
+                embedded, database, other, http, queue, push, dedup, group, ready, pop, ack, kv,
                 transact, cipher, maintain);
     }
 
     /** The same with another key. */
     public BrokerConfig with(CipherConfig other) {
         return new BrokerConfig(
-                embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, transact,
-                other, maintain);
+                embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, kv,
+                transact, other, maintain);
     }
 
     /** The same with other bounds for pushes. */
     public BrokerConfig with(PushConfig other) {
         return new BrokerConfig(
-                embedded, database, web, http, queue, other, dedup, group, ready, pop, ack,
+                embedded, database, web, http, queue, other, dedup, group, ready, pop, ack, kv,
                 transact, cipher, maintain);
     }
 
     /** The same with other background jobs. */
     public BrokerConfig with(MaintainConfig other) {
         return new BrokerConfig(
-                embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, transact,
-                cipher, other);
+                embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, kv,
+                transact, cipher, other);
     }
 
     /** The same with other bounds of transactions. */
     public BrokerConfig with(TransactConfig other) {
         return new BrokerConfig(
-                embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, other,
-                cipher, maintain);
+                embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, kv,
+                other, cipher, maintain);
     }
 
     /**
@@ -111,11 +114,12 @@ public record BrokerConfig(
                     "JWT_ENABLED is true, but this version checks no tokens and would be open to"
                             + " everybody: unset it, and let a proxy in front check them");
         }
+        DatabaseConfig database = database(settings);
         return new BrokerConfig(
                 embedded(settings)
                         ? Optional.of(Path.of(settings.get(Variables.DATA_DIR)))
                         : Optional.empty(),
-                database(settings),
+                database,
                 web(settings),
                 http(settings),
                 queue(settings),
@@ -125,6 +129,7 @@ public record BrokerConfig(
                 ReadyConfig.DEFAULT,
                 PopConfig.DEFAULT,
                 AckConfig.DEFAULT,
+                kv(settings, database),
                 TransactConfig.DEFAULT,
                 settings.find(Variables.ENCRYPTION_KEY)
                         .map(CipherConfig::of)
@@ -167,6 +172,20 @@ public record BrokerConfig(
         return HttpConfig.of(
                 Duration.ofMillis(settings.get(Variables.POP_TIMEOUT_MS)),
                 !settings.get(Variables.SUBSCRIPTION_MODE).equals("all"));
+    }
+
+    private static KvConfig kv(Settings settings, DatabaseConfig database) {
+        return new KvConfig(
+                Math.toIntExact(settings.get(Variables.KV_MAX_VALUE_BYTES)),
+                Math.toIntExact(settings.get(Variables.KV_MAX_KEY_BYTES)),
+                Math.toIntExact(settings.get(Variables.KV_MAX_OPS)),
+                Math.toIntExact(settings.get(Variables.KV_MAX_KEYS)),
+                Math.toIntExact(settings.get(Variables.KV_MAX_READ_BYTES)),
+                Math.toIntExact(settings.get(Variables.KV_PREFIX_LIMIT)),
+                settings.find(Variables.KV_POOL_SIZE)
+                        .map(Math::toIntExact)
+                        .orElse(KvConfig.inflight(database.poolSize())),
+                Math.toIntExact(settings.get(Variables.KV_SHED_AFTER)));
     }
 
     private static MaintainConfig maintain(Settings settings) {

@@ -29,8 +29,8 @@ comment on function queen_store.require_name(text, text, integer, integer) is
     'Refuses a name that is missing, too short or too long. Locks: none.';
 
 -- queen_store.require_number: refuses a number outside its range.
--- Called by  queen.push, queen.pop, queen.ack, queen.transact, queen.read, queen.message,
---            queen.violations
+-- Called by  queen.push, queen.pop, queen.ack, queen.transact, queen.kv_list, require_kv,
+--            queen.read, queen.message, queen.violations
 -- Locks      none
 -- Returns    nothing
 -- Raises     QN400 bad_request

@@ -1,5 +1,6 @@
--- Transactions: pushes and acknowledgements that take effect together or not at all. The parts of
--- a bundle run in the lock order of the product, so bundles never wait for each other in a circle.
+-- Transactions: keys, pushes and acknowledgements that take effect together or not at all. The
+-- parts of a bundle run in the lock order of the product, so bundles never wait for each other in a
+-- circle.
 
 -- queen_store.ack_bundle: the acknowledgements of a bundle. An ack that names no lease is judged by
 -- the leases that the bundle names elsewhere: the holder of the cursor must be among them, or else
@@ -197,22 +198,26 @@ comment on function queen_store.settled_acks(
     bigint[], text[], integer[], bytea[], smallint[], xid) is
     'What the acknowledgements of a committed bundle did, for a broker that lost the answer. Locks: none.';
 
--- queen_store.transact: a bundle of pushes and acknowledgements, one commit or no effect. What
--- refuses it is an answer, not an error: the effects are undone and the verdicts stand.
+-- queen_store.transact: a bundle of keys, pushes and acknowledgements, one commit or no effect.
+-- What refuses it is an answer, not an error: the effects are undone and the verdicts stand.
 -- Called by  TransactProcedures
--- Locks      bundles: one row of its own, for a bundle without pushes; partitions, ascending id;
---            cursors ascending (partition_id, group_id); waits up to 2 s for each; groups at a
---            group's first ack ever, skip locked; epochs as append
--- Returns    part push: one row per lane-batch as append, up to where the bundle ended;
+-- Locks      kv, as apply_kv; partitions, ascending id; cursors ascending (partition_id, group_id);
+--            waits up to 2 s for each; groups at a group's first ack ever, skip locked; epochs as
+--            append; bundles: one row of its own, for a bundle with keys or without pushes
+-- Returns    part kv: one row per operation as apply_kv;
+--            part push: one row per lane-batch as append, up to where the bundle ended;
 --            part ack: one row per acknowledgement as ack_bundle; and only if nothing took effect
 --            part undone, verdict
+--            kv_precondition
+--                          an operation on a key that must be applied is not
 --            duplicate     a message is in its lane already
 --            ack_rejected  an acknowledgement cannot be carried out
 --            busy          a lane is cold or unknown, as append says, or a cursor was placed while
 --                          this call waited for others: come again
--- Raises     QN400 bad_request (as append); QN409 duplicate, QN409 ack_rejected, QN503 busy are
---            raised to undo what was done, and caught here
--- Cost       as append and ack_bundle, one subtransaction; without pushes those of note_bundle
+-- Raises     QN400 bad_request (as append); QN409 kv_precondition, QN409 duplicate, QN409
+--            ack_rejected, QN503 busy are raised to undo what was done, and caught here
+-- Cost       as apply_kv, append and ack_bundle, one subtransaction; with keys or without pushes
+--            those of note_bundle
 create or replace function queen_store.transact(
     p_bundle_id uuid,
     -- The answer to this very bundle was lost, and the process that ran it is gone.
@@ -226,12 +231,17 @@ create or replace function queen_store.transact(
     p_segment_lanes integer[], p_segment_counts integer[], p_keys bytea[], p_frames bytea[],
     p_ack_partition_ids bigint[], p_ack_group_names text[], p_ack_lease_ids uuid[],
     p_supplied_lease_ids uuid[], p_ack_units integer[], p_ack_keys bytea[],
-    p_ack_statuses smallint[], p_ack_errors text[])
+    p_ack_statuses smallint[], p_ack_errors text[],
+    -- As apply_kv takes them.
+    p_kv_ops text[], p_kv_namespaces text[], p_kv_keys text[], p_kv_values text[],
+    p_kv_ttl_seconds bigint[], p_kv_expects bigint[], p_kv_deltas numeric[], p_kv_mins numeric[],
+    p_kv_maxs numeric[], p_kv_required boolean[], p_kv_read_bytes bigint)
 returns table (
     part text, ordinal integer, verdict text, base_offset bigint, created_at timestamptz,
     queue_id integer, partition_id bigint, group_id integer, lease_released boolean,
     dead_lettered boolean, committed bigint, last_offset bigint, passed bigint, ended bigint,
-    filed bigint)
+    filed bigint, key text, value text, version bigint, expires_at timestamptz,
+    updated_at timestamptz)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '2s'
@@ -245,6 +255,14 @@ as $$
 #variable_conflict use_column
 declare
     v_written_by xid;
+    v_noted_by xid;
+    v_keys boolean := cardinality(p_kv_ops) > 0;
+    v_verdicts text[];
+    v_versions bigint[];
+    v_values text[];
+    v_expires_at timestamptz[];
+    v_updated_at timestamptz[];
+    v_lost boolean := false;
     v_duplicate boolean := false;
     v_again boolean := false;
     v_rejected boolean := false;
@@ -252,9 +270,22 @@ begin
     -- Everything a bundle locks it locks in here: a row locked outside and changed inside would
     -- cost a multixact. Rows that were returned stay when the effects are undone.
     begin
-        if cardinality(p_partition_ids) = 0 then
-            v_written_by := queen_store.note_bundle(p_bundle_id);
-        elsif p_settle then
+        if v_keys then
+            -- Before any lane is locked, for keys come first. Whoever ran it is gone, so the row is
+            -- there or will never be.
+            if p_settle then
+                select b.xmin, b.kv_verdicts, b.kv_versions, b.kv_values, b.kv_expires_at,
+                       b.kv_updated_at
+                into v_noted_by, v_verdicts, v_versions, v_values, v_expires_at, v_updated_at
+                from queen_store.bundles b
+                where b.bundle_id = p_bundle_id;
+            end if;
+        elsif cardinality(p_partition_ids) = 0 then
+            v_written_by := queen_store.note_bundle(
+                p_bundle_id, null, null, null, null, null);
+        end if;
+        if p_settle and cardinality(p_partition_ids) > 0
+                and (not v_keys or v_noted_by is not null) then
             perform 1
             from queen_store.partitions p
             where p.id = any (p_partition_ids)
@@ -270,15 +301,54 @@ begin
                 return next;
             end loop;
         end if;
+        v_written_by := coalesce(v_noted_by, v_written_by);
         if v_written_by is not null then
+            return query
+            select 'kv', a.item::integer, a.verdict, null::bigint, null::timestamptz,
+                   null::integer, null::bigint, null::integer, null::boolean, null::boolean,
+                   null::bigint, null::bigint, null::bigint, null::bigint, null::bigint,
+                   p_kv_keys[a.item], a.value, a.version, a.expires_at, a.updated_at
+            from unnest(v_verdicts, v_versions, v_values, v_expires_at, v_updated_at)
+                with ordinality as a (verdict, version, value, expires_at, updated_at, item)
+            where a.verdict is not null;
             return query
             select 'ack', a.item, 'done', null::bigint, null::timestamptz, a.queue_id,
                    a.partition_id, a.group_id, a.lease_released, a.dead_lettered, a.committed,
-                   a.last_offset, null::bigint, null::bigint, null::bigint
+                   a.last_offset, null::bigint, null::bigint, null::bigint, null, null,
+                   null::bigint, null::timestamptz, null::timestamptz
             from queen_store.settled_acks(
                 p_ack_partition_ids, p_ack_group_names, p_ack_units, p_ack_keys, p_ack_statuses,
                 v_written_by) a;
             return;
+        end if;
+
+        if v_keys then
+            part := 'kv';
+            for ordinal, verdict, key, value, version, expires_at, updated_at in
+                select a.item, a.verdict, a.key, a.value, a.version, a.expires_at, a.updated_at
+                from queen_store.apply_kv(
+                    p_tenant_id, p_kv_ops, p_kv_namespaces, p_kv_keys, p_kv_values,
+                    p_kv_ttl_seconds, p_kv_expects, p_kv_deltas, p_kv_mins, p_kv_maxs, null, null,
+                    null, p_kv_read_bytes) a
+            loop
+                v_lost := v_lost or (p_kv_required[ordinal] and verdict <> 'applied');
+                v_verdicts[ordinal] := verdict;
+                v_versions[ordinal] := version;
+                v_values[ordinal] := value;
+                v_expires_at[ordinal] := expires_at;
+                v_updated_at[ordinal] := updated_at;
+                return next;
+            end loop;
+            if v_lost then
+                raise exception using errcode = 'QN409', message = 'kv_precondition';
+            end if;
+            perform queen_store.note_bundle(
+                p_bundle_id, v_verdicts, v_versions, v_values, v_expires_at, v_updated_at);
+            key := null;
+            value := null;
+            version := null;
+            expires_at := null;
+            updated_at := null;
         end if;
 
         if cardinality(p_partition_ids) > 0 then
@@ -339,17 +409,21 @@ $$;
 
 comment on function queen_store.transact(
     uuid, boolean, uuid, bigint[], bigint[], bigint[], bigint[], bigint[], integer[], integer[],
-    bytea[], bytea[], bigint[], text[], uuid[], uuid[], integer[], bytea[], smallint[], text[]) is
-    'A bundle of pushes and acknowledgements: one commit, or verdicts and no effect. Locks: bundles: one row of its own, for a bundle without pushes; partitions, ascending id; cursors ascending (partition_id, group_id); waits up to 2 s for each; groups at a group''s first ack ever, skip locked; epochs as append.';
+    bytea[], bytea[], bigint[], text[], uuid[], uuid[], integer[], bytea[], smallint[], text[],
+    text[], text[], text[], text[], bigint[], bigint[], numeric[], numeric[], numeric[], boolean[],
+    bigint) is
+    'A bundle of keys, pushes and acknowledgements: one commit, or verdicts and no effect. Locks: kv, as apply_kv; partitions, ascending id; cursors ascending (partition_id, group_id); waits up to 2 s for each; groups at a group''s first ack ever, skip locked; epochs as append; bundles: one row of its own, for a bundle with keys or without pushes.';
 
--- queen_store.note_bundle: leaves a trace of a bundle that stores no message, by which its commit
--- is recognised when the answer is lost; a stored message carries its flush id. sweep_bundles
--- removes it when nobody asks any more.
+-- queen_store.note_bundle: leaves a trace of a bundle that stores no message, or of what one said
+-- of keys, by which its commit is recognised when the answer is lost; a stored message carries its
+-- flush id. sweep_bundles removes it when nobody asks any more.
 -- Called by  transact
 -- Locks      bundles: the new row
 -- Returns    null, or the transaction that it was if the bundle committed before
 -- Cost       1 statement
-create or replace function queen_store.note_bundle(p_bundle_id uuid)
+create or replace function queen_store.note_bundle(
+    p_bundle_id uuid, p_kv_verdicts text[], p_kv_versions bigint[], p_kv_values text[],
+    p_kv_expires_at timestamptz[], p_kv_updated_at timestamptz[])
 returns xid
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
@@ -358,8 +432,10 @@ set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 begin
-    insert into queen_store.bundles (bundle_id)
-    values (p_bundle_id)
+    insert into queen_store.bundles (
+        bundle_id, kv_verdicts, kv_versions, kv_values, kv_expires_at, kv_updated_at)
+    values (
+        p_bundle_id, p_kv_verdicts, p_kv_versions, p_kv_values, p_kv_expires_at, p_kv_updated_at)
     on conflict (bundle_id) do nothing;
     if not found then
         return (
@@ -369,5 +445,6 @@ begin
 end
 $$;
 
-comment on function queen_store.note_bundle(uuid) is
-    'Leaves a trace of a bundle without pushes; tells whether it committed before. Locks: bundles: the new row.';
+comment on function queen_store.note_bundle(
+    uuid, text[], bigint[], text[], timestamptz[], timestamptz[]) is
+    'Leaves a trace of a bundle with keys or without pushes; tells whether it committed before. Locks: bundles: the new row.';

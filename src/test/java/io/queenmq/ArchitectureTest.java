@@ -58,7 +58,10 @@ class ArchitectureTest {
                             entry("pop", Set.of("count", "group", "queue", "ready")),
                             entry("ack", Set.of("count", "ready")),
                             // Each enlists its part; the names of lanes are those of queue.
-                            entry("transact", Set.of("push", "ack", "queue")),
+                            entry("transact", Set.of("push", "ack", "kv", "queue")),
+                            entry("kv", Set.of("gate")),
+                            // Tells the others when something is switched.
+                            entry("gate", Set.of("hint")),
                             entry("queue", Set.of("ready")),
                             entry("group", Set.of("ready")),
                             entry("ready", Set.of("hint")),

@@ -3,6 +3,7 @@ package io.queenmq.admin;
 import io.queenmq.ack.DeadLetters;
 import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.db.ColdReads;
+import io.queenmq.gate.Switches;
 import io.queenmq.group.GroupPositions;
 import io.queenmq.insight.ChangeReads;
 import io.queenmq.insight.DeadLetterDepthReads;
@@ -26,6 +27,7 @@ public final class AdminPlane {
     private final MessageRoutes messages;
     private final TraceRoutes traces;
     private final ChangeRoutes changes;
+    private final SwitchRoutes switches;
 
     /**
      * @param reads where what changes nothing is asked
@@ -35,6 +37,7 @@ public final class AdminPlane {
             GroupPositions groups,
             DeadLetters deadLetters,
             Traces traces,
+            Switches switches,
             PayloadCipher cipher,
             ColdReads reads,
             Traffic traffic,
@@ -44,6 +47,7 @@ public final class AdminPlane {
         this.deadLetters = new DeadLetterRoutes(deadLetters, cipher);
         this.metrics =
                 new MetricsRoutes(metrics, traffic, new DeadLetterDepthReads(reads, clock), clock);
+        this.switches = new SwitchRoutes(switches);
         this.traces = new TraceRoutes(traces);
         this.changes = new ChangeRoutes(new ChangeReads(reads));
         QueueReads queues = new QueueReads(reads);
@@ -62,5 +66,6 @@ public final class AdminPlane {
         messages.addTo(routes);
         traces.addTo(routes);
         changes.addTo(routes);
+        switches.addTo(routes);
     }
 }

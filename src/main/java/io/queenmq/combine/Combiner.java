@@ -174,6 +174,9 @@ public final class Combiner<K, W extends Work<K>> {
                             QUEUE_ENCRYPTED,
                             DUPLICATE,
                             ACK_REJECTED,
+                            PAYLOAD_TOO_LARGE,
+                            KV_PRECONDITION,
+                            KV_DISABLED,
                             BUSY,
                             INTERNAL ->
                             false;

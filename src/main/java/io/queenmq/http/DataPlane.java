@@ -2,6 +2,8 @@ package io.queenmq.http;
 
 import io.queenmq.ack.Ack;
 import io.queenmq.cipher.PayloadCipher;
+import io.queenmq.kv.Kv;
+import io.queenmq.kv.Locks;
 import io.queenmq.metrics.Traffic;
 import io.queenmq.pop.Pop;
 import io.queenmq.push.Push;
@@ -17,6 +19,9 @@ public final class DataPlane {
     private final AckRoutes ack;
     private final LeaseRoutes lease;
     private final TransactionRoutes transactions;
+    private final KvRoutes kv;
+    private final KvListRoutes kvList;
+    private final LockRoutes locks;
     private final QueueRoutes queues;
     private final HealthRoutes health;
 
@@ -33,6 +38,8 @@ public final class DataPlane {
             Pop pop,
             Ack ack,
             Transact transact,
+            Kv kv,
+            Locks locks,
             Queues queues,
             PayloadCipher cipher,
             Traffic traffic,
@@ -42,7 +49,10 @@ public final class DataPlane {
         this.pop = new PopRoutes(pop, cipher, config, traffic);
         this.ack = new AckRoutes(ack, traffic);
         this.lease = new LeaseRoutes(ack);
-        this.transactions = new TransactionRoutes(transact);
+        this.transactions = new TransactionRoutes(transact, kv.limits());
+        this.kv = new KvRoutes(kv);
+        this.locks = new LockRoutes(locks);
+        this.kvList = new KvListRoutes(kv.reads());
         this.queues = new QueueRoutes(queues);
         this.health = new HealthRoutes(databaseReady, version);
     }
@@ -54,6 +64,9 @@ public final class DataPlane {
         ack.addTo(routes);
         lease.addTo(routes);
         transactions.addTo(routes);
+        kv.addTo(routes);
+        kvList.addTo(routes);
+        locks.addTo(routes);
         queues.addTo(routes);
         health.addTo(routes);
     }

@@ -3,6 +3,8 @@ package io.queenmq.http;
 import com.fasterxml.jackson.core.JsonToken;
 import io.queenmq.ack.AckStatus;
 import io.queenmq.ack.TransactionAcks;
+import io.queenmq.kv.Kv;
+import io.queenmq.kv.KvOp;
 import io.queenmq.model.Failure;
 import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
@@ -14,6 +16,7 @@ import io.queenmq.transact.TransactRequest;
 import io.queenmq.transact.TransactRequest.Step;
 import io.queenmq.transact.TransactResult;
 import io.queenmq.transact.TransactResult.Done;
+import io.queenmq.transact.TransactResult.OnKeys;
 import io.queenmq.web.JsonBody;
 import io.queenmq.web.JsonBuffer;
 import java.util.ArrayList;
@@ -52,11 +55,12 @@ final class TransactionJson {
      * @throws QueenException the body is not JSON
      * @throws Malformed it is no transaction
      */
-    static TransactRequest read(byte[] bytes, int stepsMax) {
+    static TransactRequest read(byte[] bytes, int stepsMax, Kv.Limits kvLimits) {
         try (JsonBody body = new JsonBody(bytes)) {
             Drafts operations = null;
             String kind = "nothing";
             List<String> leases = List.of();
+            List<KvOp> keys = List.of();
             for (String name = body.nextName(); name != null; name = body.nextName()) {
                 switch (name) {
                     case "operations" -> {
@@ -64,18 +68,30 @@ final class TransactionJson {
                         operations = Drafts.read(body, "operations", new Room(stepsMax), true);
                     }
                     case "requiredLeases" -> leases = leases(body, stepsMax);
-                    case "kv", "timers" -> refuseRiders(name, body);
+                    case "kv" -> {
+                        if (isRider(name, body)) {
+                            keys = KvJson.operations(body, name, kvLimits);
+                        }
+                    }
+                    case "timers" -> {
+                        if (isRider(name, body) && body.nextElement()) {
+                            throw new Malformed(
+                                    "timers must be empty: a transaction takes pushes, acks and"
+                                            + " kv only");
+                        }
+                    }
                     default -> body.skip();
                 }
             }
             body.end();
-            if (operations == null) {
+            List<Step> steps = new ArrayList<>();
+            if (operations != null) {
+                within("push items and acks", stepsMax, operations.steps());
+                operations.kept().forEach(operation -> operation.addTo(steps));
+            } else if (keys.isEmpty() || !(kind.equals("nothing") || kind.equals("null"))) {
                 throw new Malformed("transaction requires an operations array, got " + kind);
             }
-            within("push items and acks", stepsMax, operations.steps());
-            List<Step> steps = new ArrayList<>();
-            operations.kept().forEach(operation -> operation.addTo(steps));
-            return new TransactRequest(steps, leases);
+            return new TransactRequest(steps, leases, keys);
         }
     }
 
@@ -106,16 +122,15 @@ final class TransactionJson {
         }
     }
 
-    private static void refuseRiders(String name, JsonBody body) {
+    /** Whether there is an array of what rides along. */
+    private static boolean isRider(String name, JsonBody body) {
         if (body.token() == JsonToken.VALUE_NULL) {
-            return;
+            return false;
         }
         if (body.token() != JsonToken.START_ARRAY) {
             throw new Malformed(name + " must be an array, got " + body.kind());
         }
-        if (body.nextElement()) {
-            throw new Malformed(name + " must be empty: a transaction takes pushes and acks only");
-        }
+        return true;
     }
 
     /**
@@ -364,14 +379,21 @@ final class TransactionJson {
     /** The answer to a transaction that the database has decided. */
     static JsonBuffer write(UUID id, TransactResult result) {
         return switch (result) {
-            case TransactResult.Committed(List<Done> steps) -> committed(id, steps);
+            case TransactResult.Committed(List<Done> steps, List<OnKeys> keys) ->
+                    committed(id, steps, keys);
+            case TransactResult.PreconditionLost lost -> {
+                JsonBuffer json = rolledBack(id, Failure.KV_PRECONDITION.code(), lost.error());
+                json.raw(",\"ok\":false,");
+                KvJson.precondition(json, lost.index(), lost.found());
+                yield json.raw(",\"results\":[]}");
+            }
             case TransactResult.RolledBack(Failure reason, String error) ->
                     refusal(id, reason.code(), error);
         };
     }
 
-    private static JsonBuffer committed(UUID id, List<Done> steps) {
-        JsonBuffer json = new JsonBuffer(80 + RESULT_BYTES * steps.size());
+    private static JsonBuffer committed(UUID id, List<Done> steps, List<OnKeys> keys) {
+        JsonBuffer json = new JsonBuffer(80 + RESULT_BYTES * (steps.size() + keys.size()));
         json.raw("{\"transactionId\":").uuid(id).raw(",\"success\":true,\"results\":[");
         for (int i = 0; i < steps.size(); i++) {
             json.raw(i == 0 ? "{\"index\":" : ",{\"index\":").number(i);
@@ -393,18 +415,28 @@ final class TransactionJson {
             }
             json.raw('}');
         }
+        for (int i = 0; i < keys.size(); i++) {
+            int index = steps.size() + i;
+            json.raw(index == 0 ? "{\"index\":" : ",{\"index\":").number(index);
+            json.raw(",\"type\":\"kv\",\"opIndex\":").number(i).raw(',');
+            KvJson.fields(json, keys.get(i).op(), keys.get(i).result());
+            json.raw('}');
+        }
         return json.raw("]}");
     }
 
     /** The answer to a transaction of which nothing took effect, or that is in doubt. */
     static JsonBuffer refusal(UUID id, String reason, String error) {
+        return rolledBack(id, reason, error).raw(",\"results\":[]}");
+    }
+
+    private static JsonBuffer rolledBack(UUID id, String reason, String error) {
         return new JsonBuffer(160)
                 .raw("{\"transactionId\":")
                 .uuid(id)
                 .raw(",\"success\":false,\"reason\":")
                 .string(reason)
                 .raw(",\"error\":")
-                .string(error)
-                .raw(",\"results\":[]}");
+                .string(error);
     }
 }

@@ -1,5 +1,6 @@
 package io.queenmq.http;
 
+import io.queenmq.kv.Kv;
 import io.queenmq.model.Caller;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
@@ -12,10 +13,14 @@ import java.util.UUID;
 
 /** {@code POST /api/v1/transaction}. */
 final class TransactionRoutes {
-    private final Transact transact;
+    private static final int FORBIDDEN = 403;
 
-    TransactionRoutes(Transact transact) {
+    private final Transact transact;
+    private final Kv.Limits kvLimits;
+
+    TransactionRoutes(Transact transact, Kv.Limits kvLimits) {
         this.transact = transact;
+        this.kvLimits = kvLimits;
     }
 
     void addTo(Router.Builder routes) {
@@ -27,11 +32,17 @@ final class TransactionRoutes {
         UUID id = transact.newId();
         TransactRequest request;
         try {
-            request = TransactionJson.read(exchange.body(), transact.stepsMax());
+            request = TransactionJson.read(exchange.body(), transact.stepsMax(), kvLimits);
         } catch (TransactionJson.Malformed e) {
             exchange.refuse(
                     Failure.BAD_REQUEST,
                     TransactionJson.refusal(id, Failure.BAD_REQUEST.code(), e.sentence()));
+            return;
+        } catch (QueenException e) {
+            if (e.reason() == null) {
+                throw e;
+            }
+            refuse(exchange, id, e);
             return;
         }
         try {
@@ -48,6 +59,12 @@ final class TransactionRoutes {
             case BUSY, DEADLINE ->
                     exchange.refuse(
                             failure, TransactionJson.refusal(id, "db_error", refusal.detail()));
+            // For as long as it lasts: a bundle that is refused for ever must not come again at
+            // once.
+            case KV_DISABLED ->
+                    exchange.refuse(
+                            FORBIDDEN,
+                            TransactionJson.refusal(id, failure.code(), refusal.detail()));
             case INTERNAL -> exchange.ok(TransactionJson.refusal(id, "db_error", "internal error"));
             case BAD_REQUEST,
                     NOT_FOUND,
@@ -55,11 +72,17 @@ final class TransactionRoutes {
                     QUEUE_ENCRYPTED,
                     DUPLICATE,
                     ACK_REJECTED,
+                    PAYLOAD_TOO_LARGE,
+                    KV_PRECONDITION,
                     OVERLOADED,
                     DATABASE_AWAY,
                     OUTCOME_UNKNOWN,
                     STOPPING -> {
-                JsonBuffer json = TransactionJson.refusal(id, failure.code(), refusal.detail());
+                String sentence =
+                        refusal.reason() == null
+                                ? refusal.detail()
+                                : refusal.reason() + ": " + refusal.detail();
+                JsonBuffer json = TransactionJson.refusal(id, failure.code(), sentence);
                 exchange.refuse(failure, json);
             }
         }

@@ -32,6 +32,7 @@ public final class Maintain implements AutoCloseable {
         jobs.add(new Expiry(storage, config, metrics));
         jobs.add(new Cleanup(storage, metrics));
         jobs.add(new Sweep(storage, config));
+        jobs.add(new KvExpiry(storage, metrics));
         if (config.partitionCleanup()) {
             jobs.add(new IdleLanes(storage, config, queueChanged, metrics));
         }

@@ -1,6 +1,7 @@
 package io.queenmq.maintain;
 
 import io.queenmq.db.Database;
+import io.queenmq.db.Rows;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -187,6 +188,32 @@ final class StorageProcedures {
 
     int sweepBundles(int rowsMax) {
         return counted("sweep_bundles", "select queen_store.sweep_bundles(?)", rowsMax);
+    }
+
+    /** How many keys have expired and are still there, and for how long the first one has. */
+    record KvBacklog(int expired, double lagSeconds) {
+        static final KvBacklog NONE = new KvBacklog(0, 0);
+    }
+
+    KvBacklog kvBacklog(int most) {
+        return database.repeatable(
+                "kv_backlog",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection()
+                                    .prepareStatement(
+                                            "select expired, lag_seconds from"
+                                                    + " queen_store.kv_backlog(clock_timestamp(),"
+                                                    + " ?)")) {
+                        statement.setInt(1, most);
+                        return Rows.only(
+                                statement, row -> new KvBacklog(row.getInt(1), row.getDouble(2)));
+                    }
+                });
+    }
+
+    int pruneKv(int rowsMax) {
+        return counted("prune_kv", "select queen_store.prune_kv(clock_timestamp(), ?)", rowsMax);
     }
 
     int sweepHistory(Duration age, int rowsMax) {

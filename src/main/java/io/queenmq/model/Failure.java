@@ -17,6 +17,10 @@ public enum Failure {
     DUPLICATE("duplicate", 409, Retry.NEVER),
     /** A transaction has an ack that cannot be carried out; nothing of it took effect. */
     ACK_REJECTED("ack_rejected", 409, Retry.NEVER),
+    /** A key, a value or a payload is longer than it may be. */
+    PAYLOAD_TOO_LARGE("payload_too_large", 413, Retry.NEVER),
+    /** An operation on a key that must be applied is not; nothing of the call took effect. */
+    KV_PRECONDITION("kv_precondition", 409, Retry.NEVER),
     /** More work waits than the broker may hold; nothing of this request was stored. */
     OVERLOADED("overloaded", 503, Retry.LATER),
     /** A row this request needs is held by somebody else past the deadline; nothing was stored. */
@@ -27,6 +31,8 @@ public enum Failure {
     OUTCOME_UNKNOWN("outcome_unknown", 503, Retry.SAFE),
     /** The statement ran longer than its deadline and was cancelled. */
     DEADLINE("deadline", 503, Retry.LATER),
+    /** An operator has switched keys off. */
+    KV_DISABLED("kv_disabled", 503, Retry.LATER),
     /** The broker is stopping. */
     STOPPING("stopping", 503, Retry.LATER),
     /** Our own bug. */

@@ -184,6 +184,9 @@ public final class Pop implements AutoCloseable {
                     QUEUE_ENCRYPTED,
                     DUPLICATE,
                     ACK_REJECTED,
+                    PAYLOAD_TOO_LARGE,
+                    KV_PRECONDITION,
+                    KV_DISABLED,
                     STOPPING,
                     INTERNAL ->
                     false;

@@ -7,6 +7,11 @@ import io.queenmq.db.Backend;
 import io.queenmq.db.ConnectionLost;
 import io.queenmq.db.Database;
 import io.queenmq.db.LostAnswer;
+import io.queenmq.kv.Kv;
+import io.queenmq.kv.KvAnswer;
+import io.queenmq.kv.KvCall;
+import io.queenmq.kv.KvOp;
+import io.queenmq.kv.KvResult;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Caller;
 import io.queenmq.model.Failure;
@@ -21,6 +26,7 @@ import io.queenmq.runtime.Clock;
 import io.queenmq.transact.TransactProcedures.Outcome;
 import io.queenmq.transact.TransactRequest.Step;
 import io.queenmq.transact.TransactResult.Done;
+import io.queenmq.transact.TransactResult.OnKeys;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -30,6 +36,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 
 /**
  * The use case of a transaction: each room enlists its part, one call carries all of them out, and
@@ -40,13 +47,19 @@ public final class Transact {
 
     /** One transaction under way; its deadline is for whatever is not yet begun. */
     private record Enlisted(
-            UUID id, UUID tenant, TransactionPushes pushes, TransactionAcks acks, long deadline) {}
+            UUID id,
+            UUID tenant,
+            TransactionPushes pushes,
+            TransactionAcks acks,
+            KvCall keys,
+            long deadline) {}
 
     private final TransactConfig config;
     private final Database database;
     private final TransactProcedures procedures;
     private final Push push;
     private final Ack ack;
+    private final Kv kv;
     private final UuidMint mint;
     private final Clock clock;
     private final Semaphore inflight;
@@ -62,6 +75,7 @@ public final class Transact {
             Database database,
             Push push,
             Ack ack,
+            Kv kv,
             UuidMint mint,
             Metrics metrics,
             Clock clock) {
@@ -70,6 +84,7 @@ public final class Transact {
         this.procedures = new TransactProcedures(database, push.servers());
         this.push = push;
         this.ack = ack;
+        this.kv = kv;
         this.mint = mint;
         this.clock = clock;
         this.inflight = new Semaphore(config.inflightMax(), true);
@@ -78,7 +93,7 @@ public final class Transact {
         this.rollbacks =
                 metrics.counter(
                         "queen_transact_rollbacks_total",
-                        "Transactions that a duplicate or an ack prevented.");
+                        "Transactions that a duplicate, an ack or a key prevented.");
         this.again =
                 metrics.counter(
                         "queen_transact_again_total",
@@ -119,17 +134,18 @@ public final class Transact {
      *     certainly nothing took effect; outcome unknown
      */
     public TransactResult transact(Caller caller, UUID id, TransactRequest request) {
-        if (request.steps().isEmpty()) {
-            return new TransactResult.Committed(List.of());
+        if (request.isEmpty()) {
+            return new TransactResult.Committed(List.of(), List.of());
         }
         List<PushItem> pushed = request.pushes();
         checkBounds(request, pushed);
+        KvCall keys = kv.enlist(request.keys());
         TransactionAcks acks =
                 ack.enlist(caller.tenant(), request.acks(), request.requiredLeases());
         within("partitions and groups to ack", config.lanesMax(), acks.cursors());
         long deadline = clock.nanos() + config.deadline().toNanos();
         TransactionPushes pushes = beforehand(() -> push.enlist(caller, pushed, deadline));
-        Enlisted enlisted = new Enlisted(id, caller.tenant(), pushes, acks, deadline);
+        Enlisted enlisted = new Enlisted(id, caller.tenant(), pushes, acks, keys, deadline);
         takeTurn(deadline);
         try {
             return conclude(request, enlisted, carryOut(enlisted));
@@ -242,6 +258,7 @@ public final class Transact {
                 enlisted.tenant(),
                 enlisted.pushes(),
                 enlisted.acks(),
+                enlisted.keys(),
                 settle,
                 deadline);
     }
@@ -288,7 +305,7 @@ public final class Transact {
             case Outcome.Committed(List<TransactionPushes.Stored> lanes) -> {
                 commits.increment();
                 announce(enlisted, lanes);
-                yield new TransactResult.Committed(done(request, enlisted));
+                yield new TransactResult.Committed(done(request, enlisted), onKeys(enlisted));
             }
             case Outcome.Duplicate(int lane) -> {
                 LaneName name = enlisted.pushes().lane(lane);
@@ -296,6 +313,15 @@ public final class Transact {
                         Failure.DUPLICATE,
                         "QDUP duplicate messages in queue \"%s\" partition \"%s\"; transaction rolled back"
                                 .formatted(name.queue(), name.partition()));
+            }
+            case Outcome.PreconditionLost() -> {
+                rollbacks.increment();
+                KvAnswer.PreconditionLost lost = enlisted.keys().lost();
+                yield new TransactResult.PreconditionLost(
+                        request.steps().size() + lost.index(),
+                        lost.result(),
+                        "QKV key \"%s\" is not as required: %s; transaction rolled back"
+                                .formatted(lost.result().key(), lost.result().refusal()));
             }
             case Outcome.AckRejected() ->
                     rolledBack(Failure.ACK_REJECTED, enlisted.acks().rejection().orElseThrow());
@@ -337,6 +363,14 @@ public final class Transact {
                     });
         }
         return done;
+    }
+
+    private static List<OnKeys> onKeys(Enlisted enlisted) {
+        List<KvOp> ops = enlisted.keys().ops();
+        List<KvResult> results = enlisted.keys().results();
+        return IntStream.range(0, ops.size())
+                .mapToObj(i -> new OnKeys(ops.get(i), results.get(i)))
+                .toList();
     }
 
     private static Done pushed(PushItem item, PushResult result) {

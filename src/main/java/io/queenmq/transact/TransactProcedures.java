@@ -3,6 +3,8 @@ package io.queenmq.transact;
 import io.queenmq.ack.AckArguments;
 import io.queenmq.ack.TransactionAcks;
 import io.queenmq.db.Database;
+import io.queenmq.kv.KvCall;
+import io.queenmq.kv.KvProcedures;
 import io.queenmq.push.AppendArguments;
 import io.queenmq.push.ServerWatch;
 import io.queenmq.push.TransactionPushes;
@@ -22,11 +24,14 @@ final class TransactProcedures {
     private static final String TRANSACT =
             "select part, ordinal, verdict, base_offset, created_at, queue_id, group_id,"
                     + " lease_released, dead_lettered, committed, last_offset, passed, ended,"
-                    + " filed"
+                    + " filed, key, value, version, expires_at, updated_at"
                     + " from queen_store.transact(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
-                    + " ?, ?, ?)";
+                    + " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-    /** What the call said about the lanes; what it says of acks goes to {@link TransactionAcks}. */
+    /**
+     * What the call said about the lanes; what it says of acks goes to {@link TransactionAcks}, of
+     * keys to {@link KvCall}.
+     */
     sealed interface Outcome {
         /** The transaction has come to its end. */
         sealed interface Decided extends Outcome {}
@@ -39,6 +44,9 @@ final class TransactProcedures {
 
         /** Undone: an ack cannot be carried out. */
         record AckRejected() implements Decided {}
+
+        /** Undone: an operation on a key had to be applied and was not. */
+        record PreconditionLost() implements Decided {}
 
         /** Undone: these lanes need something before the call can succeed. */
         record ComeAgain(List<Integer> cold, List<Integer> unknown) implements Outcome {}
@@ -63,6 +71,7 @@ final class TransactProcedures {
             UUID tenant,
             TransactionPushes pushes,
             TransactionAcks acks,
+            KvCall keys,
             boolean settle,
             long deadlineNanos) {
         AckArguments acked = acks.arguments();
@@ -82,8 +91,11 @@ final class TransactProcedures {
                         statement.setObject(3, tenant);
                         bind(statement, connection, pushed);
                         bind(statement, connection, acked, acks.suppliedLeases());
+                        int at = KvProcedures.bind(statement, 21, keys.columns());
+                        at = KvProcedures.bind(statement, at, List.of(keys.required()));
+                        statement.setLong(at, keys.readBytesMax());
                         try (ResultSet rows = statement.executeQuery()) {
-                            return read(rows, pushes, acks);
+                            return read(rows, pushes, acks, keys);
                         }
                     }
                 });
@@ -119,8 +131,10 @@ final class TransactProcedures {
         statement.setArray(20, connection.createArrayOf("text", acked.errors()));
     }
 
-    private static Outcome read(ResultSet rows, TransactionPushes pushes, TransactionAcks acks)
+    private static Outcome read(
+            ResultSet rows, TransactionPushes pushes, TransactionAcks acks, KvCall keys)
             throws SQLException {
+        keys.begin();
         TransactionPushes.@Nullable Stored[] stored = new TransactionPushes.Stored[pushes.lanes()];
         List<Integer> cold = new ArrayList<>(0);
         List<Integer> unknown = new ArrayList<>(0);
@@ -157,6 +171,7 @@ final class TransactProcedures {
                                 rows.getLong(12),
                                 rows.getLong(13),
                                 rows.getLong(14));
+                case "kv" -> keys.answered(KvProcedures.row(at + 1, verdict, rows, 15));
                 case "undone" -> undone = verdict;
                 default -> throw new IllegalStateException("transact said " + verdict);
             }
@@ -164,6 +179,7 @@ final class TransactProcedures {
         return switch (undone) {
             case null -> new Outcome.Committed(complete(stored));
             case "duplicate" -> new Outcome.Duplicate(duplicate);
+            case "kv_precondition" -> new Outcome.PreconditionLost();
             case "ack_rejected" -> new Outcome.AckRejected();
             case "busy" -> new Outcome.ComeAgain(cold, unknown);
             default -> throw new IllegalStateException("transact said " + undone);

@@ -1,6 +1,7 @@
 package io.queenmq.transact;
 
 import io.queenmq.ack.TransactionAcks;
+import io.queenmq.kv.KvOp;
 import io.queenmq.push.PushItem;
 import java.util.List;
 
@@ -9,8 +10,13 @@ import java.util.List;
  *
  * @param steps in the order of the request, which is that of the results
  * @param requiredLeases leases named beside those of the acks
+ * @param keys operations on keys, whose results stand behind those of the steps
  */
-public record TransactRequest(List<Step> steps, List<String> requiredLeases) {
+public record TransactRequest(List<Step> steps, List<String> requiredLeases, List<KvOp> keys) {
+    boolean isEmpty() {
+        return steps.isEmpty() && keys.isEmpty();
+    }
+
     /** One message to store, or one acknowledgement. */
     public sealed interface Step {
         record Push(PushItem item) implements Step {}

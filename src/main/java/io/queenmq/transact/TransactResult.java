@@ -1,13 +1,27 @@
 package io.queenmq.transact;
 
+import io.queenmq.kv.KvOp;
+import io.queenmq.kv.KvResult;
 import io.queenmq.model.Failure;
 import java.util.List;
 import java.util.UUID;
 
 /** What became of a transaction. */
 public sealed interface TransactResult {
-    /** Everything is in the one commit; one result per step, in their order. */
-    record Committed(List<Done> steps) implements TransactResult {}
+    /** Everything is in the one commit; one result per step and operation, in their order. */
+    record Committed(List<Done> steps, List<OnKeys> keys) implements TransactResult {}
+
+    /** An operation on keys and what it was answered. */
+    record OnKeys(KvOp op, KvResult result) {}
+
+    /**
+     * Nothing took effect: an operation on a key had to be applied and was not.
+     *
+     * @param index its place among all results
+     * @param found what stands in its way
+     */
+    record PreconditionLost(int index, KvResult.Written found, String error)
+            implements TransactResult {}
 
     /**
      * Nothing took effect.

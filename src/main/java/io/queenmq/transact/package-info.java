@@ -1,4 +1,4 @@
-/** Transactions: pushes and acknowledgements that take effect together or not at all. */
+/** Transactions: keys, pushes and acknowledgements that take effect together or not at all. */
 @NullMarked
 package io.queenmq.transact;
 

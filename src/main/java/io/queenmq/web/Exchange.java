@@ -65,6 +65,16 @@ public final class Exchange {
         return decoded;
     }
 
+    /** Whether the path is followed by a query, be it empty. */
+    public boolean hasQuery() {
+        return request.prologue().query().rawValue().length() > 0;
+    }
+
+    /** Names the state that the answer shows. */
+    public void entityTag(long version) {
+        response.header(HeaderNames.ETAG, '"' + Long.toString(version) + '"');
+    }
+
     public Query query() {
         Query parsed = query;
         if (parsed == null) {

@@ -46,6 +46,15 @@ public final class JsonBody implements AutoCloseable {
 
     /** Begins with the one object that the body must be. */
     public JsonBody(byte[] body) {
+        this(body, false);
+    }
+
+    /** The same for a body that may be an array as well; its first token tells. */
+    public static JsonBody arrayOrObject(byte[] body) {
+        return new JsonBody(body, true);
+    }
+
+    private JsonBody(byte[] body, boolean array) {
         this.body = body;
         int bad = Utf8.firstBad(body);
         if (bad >= 0) {
@@ -59,8 +68,9 @@ public final class JsonBody implements AutoCloseable {
         }
         try {
             parser = FACTORY.createParser(body, 0, body.length);
-            if (parser.nextToken() != JsonToken.START_OBJECT) {
-                throw bad("must be a JSON object");
+            JsonToken first = parser.nextToken();
+            if (first != JsonToken.START_OBJECT && !(array && first == JsonToken.START_ARRAY)) {
+                throw bad(array ? "must be a JSON array or object" : "must be a JSON object");
             }
         } catch (IOException e) {
             throw malformed(e);

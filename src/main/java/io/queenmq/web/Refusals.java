@@ -22,6 +22,9 @@ final class Refusals {
                     QUEUE_ENCRYPTED,
                     DUPLICATE,
                     ACK_REJECTED,
+                    PAYLOAD_TOO_LARGE,
+                    KV_PRECONDITION,
+                    KV_DISABLED,
                     OVERLOADED,
                     BUSY,
                     DATABASE_AWAY,
@@ -42,9 +45,11 @@ final class Refusals {
                     QUEUE_ENCRYPTED,
                     DUPLICATE,
                     ACK_REJECTED,
+                    PAYLOAD_TOO_LARGE,
+                    KV_PRECONDITION,
                     INTERNAL ->
                     0;
-            case BUSY, OUTCOME_UNKNOWN, DEADLINE, STOPPING -> 1;
+            case BUSY, OUTCOME_UNKNOWN, DEADLINE, KV_DISABLED, STOPPING -> 1;
             // Spread: the refused would otherwise all come back in the same second.
             case OVERLOADED, DATABASE_AWAY -> ThreadLocalRandom.current().nextInt(1, 4);
         };

@@ -17,6 +17,8 @@ import org.jspecify.annotations.Nullable;
 public final class Router {
     private static final Pattern SCHEME_AND_HOST = Pattern.compile("(?i)https?://[^/]+/");
 
+    private static final Pattern DOTS = Pattern.compile("(?:^|/)\\.\\.?(?:/|$)");
+
     private final Node root;
 
     private Router(Node root) {
@@ -49,20 +51,24 @@ public final class Router {
         Node literal = node.literals.get(segment);
         Match match = literal == null ? null : find(literal, method, rawPath, end + 1, values);
         Node parameter = node.parameter;
-        // Dots are navigation to every client on the way here: a name is sent as %2E.
-        if (match != null
-                || parameter == null
-                || segment.isEmpty()
-                || segment.equals(".")
-                || segment.equals("..")) {
-            return match;
+        if (match == null && parameter != null && isName(segment)) {
+            values.add(segment);
+            match = find(parameter, method, rawPath, end + 1, values);
+            if (match == null) {
+                values.removeLast();
+            }
         }
-        values.add(segment);
-        match = find(parameter, method, rawPath, end + 1, values);
-        if (match == null) {
-            values.removeLast();
+        Leaf rest = node.rests.get(method);
+        if (match == null && rest != null && isName(rawPath.substring(from))) {
+            values.add(rawPath.substring(from));
+            match = rest.match(values);
         }
         return match;
+    }
+
+    /** Dots are navigation to every client on the way here: a name is sent as %2E. */
+    private static boolean isName(String raw) {
+        return !raw.isEmpty() && !DOTS.matcher(raw).find();
     }
 
     /** Where the first segment begins: behind scheme and host, if a proxy sends them; or -1. */
@@ -78,6 +84,9 @@ public final class Router {
         final Map<String, Node> literals = new HashMap<>();
         final Map<String, Leaf> leaves = new HashMap<>();
         @Nullable Node parameter;
+
+        /** Take all that is left of a path, slashes included. */
+        final Map<String, Leaf> rests = new HashMap<>();
     }
 
     private record Leaf(Handler handler, List<String> names) {
@@ -101,10 +110,14 @@ public final class Router {
             return route("GET", pattern, handler).route("HEAD", pattern, handler);
         }
 
-        /** Adds a route; {@code :name} in the pattern stands for any one segment. */
+        /**
+         * Adds a route; {@code :name} in the pattern stands for any one segment, a last {@code
+         * *name} for one or more.
+         */
         public Builder route(String method, String pattern, Handler handler) {
             Node node = root;
             List<String> names = new ArrayList<>();
+            boolean rest = false;
             for (String segment : pattern.substring(1).split("/", -1)) {
                 if (segment.startsWith(":")) {
                     names.add(segment.substring(1));
@@ -114,11 +127,15 @@ public final class Router {
                         node.parameter = next;
                     }
                     node = next;
+                } else if (segment.startsWith("*")) {
+                    names.add(segment.substring(1));
+                    rest = true;
                 } else {
                     node = node.literals.computeIfAbsent(segment, s -> new Node());
                 }
             }
-            if (node.leaves.put(method, new Leaf(handler, List.copyOf(names))) != null) {
+            Map<String, Leaf> leaves = rest ? node.rests : node.leaves;
+            if (leaves.put(method, new Leaf(handler, List.copyOf(names))) != null) {
                 throw new IllegalStateException("two handlers for " + method + ' ' + pattern);
             }
             return this;

@@ -120,7 +120,8 @@ class TransactRefusalsHttpTest extends TransactScene {
                 "{\"kv\":[],\"timers\":null}|transaction requires an operations array",
                 "{\"operations\":[],\"kv\":{}}|kv must be an array, got an object",
                 "{\"operations\":[],\"timers\":7}|timers must be an array, got a number",
-                "{\"operations\":[],\"kv\":[{\"op\":\"put\"}]}|kv must be empty",
+                "{\"operations\":[],\"kv\":[{\"op\":\"put\"}]}|kv_bad_request: kv[0].value is"
+                        + " required",
                 "{\"operations\":[],\"timers\":[{}]}|timers must be empty",
                 "{\"operations\":[7]}|operations[0] must be an object, got a number",
                 "{\"operations\":[{}]}|operations[0].type is required",

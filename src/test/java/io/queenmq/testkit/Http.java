@@ -64,8 +64,16 @@ public final class Http implements AutoCloseable {
         return send(request(path).POST(HttpRequest.BodyPublishers.ofByteArray(body)));
     }
 
+    public Reply put(String path, String body) {
+        return send(request(path).PUT(HttpRequest.BodyPublishers.ofString(body)));
+    }
+
     public Reply delete(String path) {
         return send(request(path).DELETE());
+    }
+
+    public Reply delete(String path, String body) {
+        return send(request(path).method("DELETE", HttpRequest.BodyPublishers.ofString(body)));
     }
 
     /** Sends a GET and does not wait for its answer. */

@@ -24,7 +24,7 @@ final class TransactCall {
     private static final String CALL =
             "select part, ordinal, verdict, base_offset, lease_released, dead_lettered from"
                     + " queen_store.transact(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
-                    + " ?)";
+                    + " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1000000)";
 
     private UUID id = UUID.randomUUID();
     private UUID tenant = Caller.DEFAULT_TENANT;
@@ -41,6 +41,11 @@ final class TransactCall {
     private final List<UUID> supplied = new ArrayList<>();
     private final List<Integer> ackUnits = new ArrayList<>();
     private final List<Item> items = new ArrayList<>();
+
+    private final List<String> keyOps = new ArrayList<>();
+    private final List<String> keyNames = new ArrayList<>();
+    private final List<@Nullable Long> keyExpects = new ArrayList<>();
+    private final List<Boolean> keysRequired = new ArrayList<>();
 
     /** One row of the answer. */
     record Row(
@@ -84,6 +89,15 @@ final class TransactCall {
             ackUnits.add(ackLanes.size());
             items.add(item);
         }
+        return this;
+    }
+
+    /** An operation on a key of namespace t; a put writes 1, an incr adds 1. */
+    TransactCall key(String op, String key, @Nullable Long expect, boolean required) {
+        keyOps.add(op);
+        keyNames.add(key);
+        keyExpects.add(expect);
+        keysRequired.add(required);
         return this;
     }
 
@@ -162,6 +176,16 @@ final class TransactCall {
                         .toArray(byte[][]::new));
         array(statement, 19, "int2", items.stream().map(item -> (short) item.status()).toArray());
         array(statement, 20, "text", items.stream().map(Item::error).toArray());
+        array(statement, 21, "text", keyOps.toArray());
+        array(statement, 22, "text", keyOps.stream().map(op -> "t").toArray());
+        array(statement, 23, "text", keyNames.toArray());
+        array(statement, 24, "text", keyOps.stream().map(op -> "1").toArray());
+        array(statement, 25, "int8", new Long[keyOps.size()]);
+        array(statement, 26, "int8", keyExpects.toArray());
+        array(statement, 27, "numeric", keyOps.stream().map(op -> 1).toArray());
+        array(statement, 28, "numeric", new Integer[keyOps.size()]);
+        array(statement, 29, "numeric", new Integer[keyOps.size()]);
+        array(statement, 30, "bool", keysRequired.toArray());
         List<Row> rows = new ArrayList<>();
         try (ResultSet result = statement.executeQuery()) {
             while (result.next()) {

@@ -1,0 +1,68 @@
+package io.queenmq.admin;
+
+import com.fasterxml.jackson.core.JsonToken;
+import io.queenmq.gate.Switch;
+import io.queenmq.gate.Switches;
+import io.queenmq.web.Exchange;
+import io.queenmq.web.JsonBody;
+import io.queenmq.web.JsonBuffer;
+import io.queenmq.web.Router;
+import java.util.EnumMap;
+import java.util.Map;
+
+/** {@code /api/v1/system/kv-timers}: what operators have switched off. */
+final class SwitchRoutes {
+    private static final String PATH = "/api/v1/system/kv-timers";
+
+    private final Switches switches;
+
+    SwitchRoutes(Switches switches) {
+        this.switches = switches;
+    }
+
+    void addTo(Router.Builder routes) {
+        routes.read(PATH, exchange -> exchange.ok(state().raw('}'))).route("POST", PATH, this::set);
+    }
+
+    private void set(Exchange exchange) {
+        Map<Switch, Boolean> wanted = wanted(exchange.body());
+        if (wanted.isEmpty()) {
+            throw JsonBody.bad("one of kv, timersSchedule and timersFire must be given");
+        }
+        boolean mirrored = switches.set(wanted);
+        exchange.ok(state().raw(",\"mirrored\":").bool(mirrored).raw('}'));
+    }
+
+    private static Map<Switch, Boolean> wanted(byte[] bytes) {
+        Map<Switch, Boolean> wanted = new EnumMap<>(Switch.class);
+        try (JsonBody body = new JsonBody(bytes)) {
+            for (String name = body.nextName(); name != null; name = body.nextName()) {
+                switch (name) {
+                    case "kv" -> wanted.put(Switch.KV, flag(name, body));
+                    case "timersSchedule" -> wanted.put(Switch.TIMERS_SCHEDULE, flag(name, body));
+                    case "timersFire" -> wanted.put(Switch.TIMERS_FIRE, flag(name, body));
+                    default -> body.skip();
+                }
+            }
+            body.end();
+        }
+        return wanted;
+    }
+
+    private static boolean flag(String name, JsonBody body) {
+        if (!body.token().isBoolean()) {
+            throw JsonBody.bad(name + " must be a boolean, got " + body.kind());
+        }
+        return body.token() == JsonToken.VALUE_TRUE;
+    }
+
+    private JsonBuffer state() {
+        return new JsonBuffer(128)
+                .raw("{\"kvEnabled\":")
+                .bool(switches.isOn(Switch.KV))
+                .raw(",\"timersScheduleEnabled\":")
+                .bool(switches.isOn(Switch.TIMERS_SCHEDULE))
+                .raw(",\"timersFireEnabled\":")
+                .bool(switches.isOn(Switch.TIMERS_FIRE));
+    }
+}

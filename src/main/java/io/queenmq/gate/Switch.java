@@ -1,0 +1,22 @@
+package io.queenmq.gate;
+
+/** Something that operators may switch off. */
+public enum Switch {
+    /** Reads and writes of keys. */
+    KV("kv"),
+    /** New timers. */
+    TIMERS_SCHEDULE("timers_schedule"),
+    /** Delivery of timers that are due. */
+    TIMERS_FIRE("timers_fire");
+
+    private final String key;
+
+    Switch(String key) {
+        this.key = key;
+    }
+
+    /** Key of its row. */
+    String key() {
+        return key;
+    }
+}

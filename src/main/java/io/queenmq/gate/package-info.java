@@ -1,0 +1,5 @@
+/** What operators may switch off while the brokers run. */
+@NullMarked
+package io.queenmq.gate;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,41 @@
+package io.queenmq.kv;
+
+/**
+ * Bounds of key/value.
+ *
+ * @param valueBytesMax longest value
+ * @param keyBytesMax longest key
+ * @param opsMax operations of a call
+ * @param keysMax keys of a call; a prefix counts with its limit
+ * @param readBytesMax once that much is read, what may be left out of an answer is
+ * @param prefixLimitMax longest page of a prefix
+ * @param inflightMax calls in the database at once: the data plane keeps the other connections
+ * @param shedAfter refusals in a row after which writes do not wait any more
+ */
+public record KvConfig(
+        int valueBytesMax,
+        int keyBytesMax,
+        int opsMax,
+        int keysMax,
+        int readBytesMax,
+        int prefixLimitMax,
+        int inflightMax,
+        int shedAfter) {
+
+    /** Longest value that the table takes. */
+    public static final int VALUE_BYTES_CEILING = 1 << 20;
+
+    /** Longest key that the table takes. */
+    public static final int KEY_BYTES_CEILING = 512;
+
+    /** Every default, beside a pool of that many connections. */
+    public static KvConfig of(int poolSize) {
+        return new KvConfig(
+                65_536, KEY_BYTES_CEILING, 256, 1_024, 4 << 20, 1_000, inflight(poolSize), 5);
+    }
+
+    /** A tenth of the connections, within reason. */
+    public static int inflight(int poolSize) {
+        return Math.clamp(poolSize / 10, 4, 32);
+    }
+}

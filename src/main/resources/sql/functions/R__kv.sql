@@ -1,0 +1,544 @@
+-- Key/value: one function for any number of operations, whoever asks: a route, the SQL API, a
+-- transaction. Rows are locked in byte order of (namespace, key); each kind of operation is one
+-- statement, however many keys it has. One instant decides for all of them what is still there.
+
+-- queen_store.apply_kv: reads and writes keys. Checks see what was there before the call, a get
+-- what the operations before it on the same key have left, and reads of many keys what all of the
+-- call has left. A key is written once in a call (the caller sees to that).
+-- Called by  run_kv, transact, queen.kv_apply
+-- Locks      kv, in byte order of (namespace, key), rows that are there before rows that are
+--            missing; share for a check; waits
+-- Returns    one row per operation, of a list one per key and one at its end:
+--            get, read   found or absent; read also cut: the answer is full
+--            list        row; end, if there is no key; more or cut behind the last row, if there
+--                        are further keys
+--            check, put, delete, incr
+--                        applied, or what stands in the way: exists, absent, version, limit, type;
+--                        then with the value and version that are there. The value of an applied
+--                        put is not repeated.
+--            A key that is absent has version 0.
+-- Cost       per kind of operation 1 statement of primary key probes; with writes or checks 1 more
+--            that locks
+create or replace function queen_store.apply_kv(
+    p_tenant_id uuid,
+    -- Per operation: get, read, list, check, put, delete, incr.
+    p_ops text[], p_namespaces text[],
+    -- Of a list the prefix, which may be empty.
+    p_keys text[], p_values text[],
+    -- Null = for ever.
+    p_ttl_seconds bigint[],
+    -- Null = whatever is there, 0 = nothing, else the version.
+    p_expects bigint[],
+    p_deltas numeric[], p_mins numeric[], p_maxs numeric[],
+    -- Of a list: where it goes on, how many, and whether without values.
+    p_afters text[], p_limits integer[], p_keys_only boolean[],
+    -- Once so many bytes are read, what may be left out is.
+    p_read_bytes bigint)
+returns table (
+    item integer, verdict text, key text, value text, version bigint, expires_at timestamptz,
+    updated_at timestamptz)
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz;
+    v_writes boolean := p_ops && '{put,delete,incr}';
+    -- Operations whose row was there.
+    v_held integer[] := '{}';
+    -- Operations that have taken effect.
+    v_done integer[] := '{}';
+    -- Gets of keys that an operation before them writes.
+    v_late integer[] := '{}';
+    v_bytes bigint := 0;
+    v_full boolean := false;
+    v_list integer := 0;
+    v_place integer;
+    v_size integer;
+begin
+    if v_writes or 'check' = any (p_ops) then
+        -- One statement for locks of both strengths, or two calls could wait for each other.
+        select coalesce(array_agg(l.item), '{}') into v_held
+        from (
+            select i.item,
+                   case when i.op = 'check' then (
+                       select k.version
+                       from queen_store.kv k
+                       where k.tenant_id = p_tenant_id and k.namespace = i.namespace
+                         and k.key = i.key
+                       for share)
+                   else (
+                       select k.version
+                       from queen_store.kv k
+                       where k.tenant_id = p_tenant_id and k.namespace = i.namespace
+                         and k.key = i.key
+                       for no key update)
+                   end as version
+            from (
+                select i.op, i.namespace, i.key, i.item::integer
+                from unnest(p_ops, p_namespaces, p_keys) with ordinality
+                    as i (op, namespace, key, item)
+                where i.op in ('check', 'put', 'delete', 'incr')
+                order by i.namespace collate "C", i.key collate "C", i.op = 'check') i) l
+        where l.version is not null;
+    end if;
+    -- After the locks: a key may have expired while the call waited for them.
+    v_now := clock_timestamp();
+
+    if v_writes and 'get' = any (p_ops) then
+        select coalesce(array_agg(w.item), '{}') into v_late
+        from (
+            select i.op, i.item,
+                   bool_or(i.op in ('put', 'delete', 'incr')) over (
+                       partition by i.namespace, i.key order by i.item) as written
+            from unnest(p_ops, p_namespaces, p_keys) with ordinality
+                as i (op, namespace, key, item)
+            where i.op in ('get', 'put', 'delete', 'incr')) w
+        where w.op = 'get' and w.written;
+    end if;
+
+    if p_ops && '{check,get}' then
+        for item, verdict, key, value, version, expires_at, updated_at in
+            select i.item,
+                   case
+                       when k.version is null then 'absent'
+                       when i.op = 'get' then 'found'
+                       when k.version = i.expect then 'applied'
+                       else 'version'
+                   end,
+                   i.key, k.value, coalesce(k.version, 0), k.expires_at, k.updated_at
+            from unnest(p_ops, p_namespaces, p_keys, p_expects) with ordinality
+                as i (op, namespace, key, expect, item)
+            left join lateral (
+                select k.value, k.version, k.expires_at, k.updated_at
+                from queen_store.kv k
+                where k.tenant_id = p_tenant_id and k.namespace = i.namespace and k.key = i.key
+                  and (k.expires_at is null or k.expires_at > v_now)
+                limit 1) k on true
+            where i.op = 'check' or (i.op = 'get' and i.item <> all (v_late))
+        loop
+            v_bytes := v_bytes + coalesce(octet_length(value), 0);
+            return next;
+        end loop;
+    end if;
+
+    if p_ops && '{put,incr}' then
+        -- What is not there. Of two calls that make the same row one waits here for the other, and
+        -- then has it locked. A lock is made without an owner first: its token may only be drawn
+        -- when nobody else can get in between.
+        for item, key, value, version, expires_at in
+            with made as (
+                insert into queen_store.kv as k (
+                    tenant_id, namespace, key, value, version, expires_at, created_at, updated_at)
+                select p_tenant_id, i.namespace, i.key, i.value,
+                       case when i.namespace = 'queen-locks' then 0
+                            else nextval('queen_store.kv_versions') end,
+                       case when i.namespace = 'queen-locks' then v_now
+                            else v_now + make_interval(secs => i.ttl_seconds) end,
+                       v_now, v_now
+                from (
+                    select i.namespace, i.key, i.ttl_seconds,
+                           case when i.op = 'put' then i.value
+                                else trim_scale(i.delta)::text end as value
+                    from unnest(p_ops, p_namespaces, p_keys, p_values, p_ttl_seconds, p_expects,
+                                p_deltas, p_mins, p_maxs) with ordinality
+                        as i (op, namespace, key, value, ttl_seconds, expect, delta, least, most,
+                              item)
+                    where i.item <> all (v_held)
+                      and case when i.op = 'put' then coalesce(i.expect, 0) = 0
+                               else i.op = 'incr'
+                                   and (i.delta between i.least and i.most) is not false end
+                    order by i.namespace collate "C", i.key collate "C") i
+                on conflict (tenant_id, namespace, key) do update
+                set version = k.version
+                where false
+                returning k.namespace, k.key, k.value, k.version, k.expires_at)
+            select i.item, m.key, case when i.op = 'incr' then m.value end, m.version,
+                   m.expires_at
+            from made m
+            join unnest(p_ops, p_namespaces, p_keys) with ordinality
+                as i (op, namespace, key, item)
+                on i.namespace = m.namespace and i.key = m.key and i.op in ('put', 'incr')
+            where m.namespace <> 'queen-locks'
+        loop
+            verdict := 'applied';
+            updated_at := v_now;
+            v_done := v_done || item;
+            return next;
+        end loop;
+    end if;
+
+    if 'put' = any (p_ops) then
+        for item, key, version, expires_at in
+            update queen_store.kv k
+            set value = i.value,
+                version = case when i.namespace = 'queen-locks'
+                    then nextval('queen_store.lock_tokens')
+                    else nextval('queen_store.kv_versions') end,
+                expires_at = v_now + make_interval(secs => i.ttl_seconds),
+                created_at = case when k.expires_at <= v_now then v_now else k.created_at end,
+                updated_at = v_now
+            from unnest(p_ops, p_namespaces, p_keys, p_values, p_ttl_seconds, p_expects)
+                with ordinality as i (op, namespace, key, value, ttl_seconds, expect, item)
+            where i.op = 'put' and i.item <> all (v_done) and k.tenant_id = p_tenant_id
+              and k.namespace = i.namespace and k.key = i.key
+              and case
+                      when i.expect is null then true
+                      when i.expect = 0 then k.expires_at <= v_now
+                      else k.version = i.expect and (k.expires_at <= v_now) is not true
+                  end
+            returning i.item, k.key, k.version, k.expires_at
+        loop
+            verdict := 'applied';
+            value := null;
+            updated_at := v_now;
+            v_done := v_done || item;
+            return next;
+        end loop;
+    end if;
+
+    if 'incr' = any (p_ops) then
+        -- The window of a counter is as long as at its beginning said.
+        for item, key, value, version, expires_at in
+            update queen_store.kv k
+            set value = trim_scale(i.delta + case when k.expires_at <= v_now then 0
+                    else queen_store.kv_number(k.value) end)::text,
+                version = case when i.namespace = 'queen-locks'
+                    then nextval('queen_store.lock_tokens')
+                    else nextval('queen_store.kv_versions') end,
+                expires_at = case when k.expires_at <= v_now
+                    then v_now + make_interval(secs => i.ttl_seconds) else k.expires_at end,
+                created_at = case when k.expires_at <= v_now then v_now else k.created_at end,
+                updated_at = v_now
+            from unnest(p_ops, p_namespaces, p_keys, p_ttl_seconds, p_deltas, p_mins, p_maxs)
+                with ordinality
+                as i (op, namespace, key, ttl_seconds, delta, least, most, item)
+            where i.op = 'incr' and i.item <> all (v_done) and k.tenant_id = p_tenant_id
+              and k.namespace = i.namespace and k.key = i.key
+              and (k.expires_at <= v_now or queen_store.kv_number(k.value) is not null)
+              and (i.delta + case when k.expires_at <= v_now then 0
+                      else queen_store.kv_number(k.value) end between i.least and i.most)
+                  is not false
+            returning i.item, k.key, k.value, k.version, k.expires_at
+        loop
+            verdict := 'applied';
+            updated_at := v_now;
+            v_done := v_done || item;
+            return next;
+        end loop;
+    end if;
+
+    if 'delete' = any (p_ops) then
+        -- A lock that is released stays, expired: whoever takes it next waits for this row, and
+        -- draws a higher token.
+        for item, key, value, version, expires_at, updated_at in
+            with released as (
+                update queen_store.kv k
+                set expires_at = v_now
+                from unnest(p_ops, p_namespaces, p_keys, p_expects) with ordinality
+                    as i (op, namespace, key, expect, item)
+                where i.op = 'delete' and i.namespace = 'queen-locks'
+                  and k.tenant_id = p_tenant_id and k.namespace = i.namespace and k.key = i.key
+                  and (i.expect is null or k.version = i.expect)
+                  and (k.expires_at <= v_now) is not true
+                returning i.item, k.key, k.value, k.version, k.expires_at, k.updated_at),
+            removed as (
+                delete from queen_store.kv k
+                using unnest(p_ops, p_namespaces, p_keys, p_expects) with ordinality
+                    as i (op, namespace, key, expect, item)
+                where i.op = 'delete' and i.namespace <> 'queen-locks'
+                  and k.tenant_id = p_tenant_id and k.namespace = i.namespace and k.key = i.key
+                  and (i.expect is null or k.version = i.expect)
+                  and (k.expires_at <= v_now) is not true
+                returning i.item, k.key, k.value, k.version, k.expires_at, k.updated_at)
+            select * from released
+            union all
+            select * from removed
+        loop
+            verdict := 'applied';
+            v_done := v_done || item;
+            return next;
+        end loop;
+    end if;
+
+    if v_writes and cardinality(v_done) < cardinality(p_ops) then
+        return query
+        select i.item::integer,
+               case
+                   when i.op = 'incr' then
+                       case when k.version is null or queen_store.kv_number(k.value) is not null
+                            then 'limit' else 'type' end
+                   when i.op = 'delete' and i.expect = 0 then
+                       case when k.version is null then 'applied' else 'exists' end
+                   when k.version is null then 'absent'
+                   when i.expect = 0 then 'exists'
+                   else 'version'
+               end,
+               i.key, case when i.op = 'incr' then coalesce(k.value, '0') else k.value end,
+               coalesce(k.version, 0), k.expires_at, k.updated_at
+        from unnest(p_ops, p_namespaces, p_keys, p_expects) with ordinality
+            as i (op, namespace, key, expect, item)
+        left join lateral (
+            select k.value, k.version, k.expires_at, k.updated_at
+            from queen_store.kv k
+            where k.tenant_id = p_tenant_id and k.namespace = i.namespace and k.key = i.key
+              and (k.expires_at is null or k.expires_at > v_now)
+            limit 1) k on true
+        where i.op in ('put', 'delete', 'incr') and i.item <> all (v_done);
+    end if;
+
+    if 'read' = any (p_ops) or cardinality(v_late) > 0 then
+        for item, verdict, key, value, version, expires_at, updated_at in
+            select i.item, case when k.version is null then 'absent' else 'found' end, i.key,
+                   k.value, coalesce(k.version, 0), k.expires_at, k.updated_at
+            from unnest(p_ops, p_namespaces, p_keys) with ordinality
+                as i (op, namespace, key, item)
+            left join lateral (
+                select k.value, k.version, k.expires_at, k.updated_at
+                from queen_store.kv k
+                where k.tenant_id = p_tenant_id and k.namespace = i.namespace and k.key = i.key
+                  and (k.expires_at is null or k.expires_at > v_now)
+                limit 1) k on true
+            where i.op = 'read' or i.item = any (v_late)
+            order by i.op, i.item
+        loop
+            if p_ops[item] = 'read' and v_bytes >= p_read_bytes then
+                verdict := 'cut';
+                value := null;
+            end if;
+            v_bytes := v_bytes + coalesce(octet_length(value), 0);
+            return next;
+        end loop;
+    end if;
+
+    if 'list' = any (p_ops) then
+        for item, v_place, v_size, key, value, version, expires_at, updated_at in
+            select i.item, l.place, l.bytes, l.key, l.value, l.version, l.expires_at, l.updated_at
+            from unnest(p_ops, p_namespaces, p_keys, p_afters, p_limits, p_keys_only)
+                with ordinality
+                as i (op, namespace, prefix, after, most, keys_only, item)
+            left join lateral queen_store.list_kv(
+                p_tenant_id, i.namespace, i.prefix, i.after, i.most + 1, i.keys_only, false, v_now)
+                l on true
+            where i.op = 'list'
+            order by i.item, l.place
+        loop
+            if item <> v_list then
+                v_list := item;
+                v_full := false;
+            elsif v_full then
+                continue;
+            end if;
+            v_full := true;
+            if v_place is null then
+                verdict := 'end';
+            elsif v_place > p_limits[item] then
+                verdict := 'more';
+            elsif v_bytes >= p_read_bytes then
+                verdict := 'cut';
+            else
+                v_full := false;
+                verdict := 'row';
+                v_bytes := v_bytes + v_size;
+            end if;
+            if v_full then
+                key := null;
+                value := null;
+            end if;
+            return next;
+        end loop;
+    end if;
+end
+$$;
+
+comment on function queen_store.apply_kv(
+    uuid, text[], text[], text[], text[], bigint[], bigint[], numeric[], numeric[], numeric[],
+    text[], integer[], boolean[], bigint) is
+    'Reads and writes any number of keys. Locks: kv, in byte order of (namespace, key), rows that are there before rows that are missing; share for a check; waits.';
+
+-- queen_store.run_kv: a call of its own. If an operation that must be applied is not, nothing of
+-- the call takes effect; what it says of its operations stands nevertheless.
+-- Called by  KvProcedures
+-- Locks      kv, as apply_kv; waits up to 1 s for each
+-- Returns    as apply_kv; and if nothing took effect one row undone
+-- Raises     QN409 kv_precondition is raised to undo what was done, and caught here
+-- Cost       as apply_kv; one subtransaction if an operation must be applied
+create or replace function queen_store.run_kv(
+    p_tenant_id uuid, p_ops text[], p_namespaces text[], p_keys text[], p_values text[],
+    p_ttl_seconds bigint[], p_expects bigint[], p_deltas numeric[], p_mins numeric[],
+    p_maxs numeric[], p_afters text[], p_limits integer[], p_keys_only boolean[],
+    p_required boolean[], p_read_bytes bigint)
+returns table (
+    item integer, verdict text, key text, value text, version bigint, expires_at timestamptz,
+    updated_at timestamptz)
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '1s'
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    v_lost boolean := false;
+begin
+    if true <> all (p_required) then
+        return query
+        select *
+        from queen_store.apply_kv(
+            p_tenant_id, p_ops, p_namespaces, p_keys, p_values, p_ttl_seconds, p_expects, p_deltas,
+            p_mins, p_maxs, p_afters, p_limits, p_keys_only, p_read_bytes);
+        return;
+    end if;
+    begin
+        for item, verdict, key, value, version, expires_at, updated_at in
+            select *
+            from queen_store.apply_kv(
+                p_tenant_id, p_ops, p_namespaces, p_keys, p_values, p_ttl_seconds, p_expects,
+                p_deltas, p_mins, p_maxs, p_afters, p_limits, p_keys_only, p_read_bytes)
+        loop
+            v_lost := v_lost or (p_required[item] and verdict <> 'applied');
+            return next;
+        end loop;
+        if v_lost then
+            raise exception using errcode = 'QN409', message = 'kv_precondition';
+        end if;
+    exception when sqlstate 'QN409' then
+        item := 0;
+        verdict := 'undone';
+        return next;
+    end;
+end
+$$;
+
+comment on function queen_store.run_kv(
+    uuid, text[], text[], text[], text[], bigint[], bigint[], numeric[], numeric[], numeric[],
+    text[], integer[], boolean[], boolean[], bigint) is
+    'Reads and writes any number of keys, unless an operation that must be applied is not: then verdicts and no effect. Locks: kv, as apply_kv; waits up to 1 s for each.';
+
+-- queen_store.kv_number: a JSON number that counters can count with.
+-- Called by  apply_kv
+-- Locks      none
+-- Returns    null = it is no number, or one beyond a thousand digits either side of the point
+-- Cost       no statement
+create or replace function queen_store.kv_number(p_value text)
+returns numeric
+language sql immutable parallel safe
+return case
+    when octet_length(p_value) <= 4096
+        and p_value ~ '^-?[0-9]+([.][0-9]+)?([eE][+-]?0*[0-9]{1,3})?$'
+    then p_value::numeric
+end;
+
+comment on function queen_store.kv_number(text) is
+    'A JSON number that counters can count with; null = it is none. Locks: none.';
+
+-- queen_store.list_kv: keys with a prefix, in byte order.
+-- Called by  apply_kv, queen.kv_list, KvReads
+-- Locks      none
+-- Returns    one row per key, in order of place, from 1
+-- Cost       1 statement, one range of the primary key; expired keys in it are read too
+create or replace function queen_store.list_kv(
+    p_tenant_id uuid, p_namespace text, p_prefix text,
+    -- Begins behind this key; null = at the first one.
+    p_after text, p_limit integer, p_keys_only boolean, p_with_expired boolean, p_now timestamptz)
+returns table (
+    place integer, key text, value text, bytes integer, version bigint, expires_at timestamptz,
+    updated_at timestamptz)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select row_number() over (order by l.key)::integer, l.key,
+           case when not p_keys_only then l.value end,
+           octet_length(l.key) + case when p_keys_only then 0 else octet_length(l.value) end,
+           l.version, l.expires_at, l.updated_at
+    from (
+        select k.key, k.value, k.version, k.expires_at, k.updated_at
+        from queen_store.kv k
+        where k.tenant_id = p_tenant_id and k.namespace = p_namespace
+          and k.key >= greatest(p_prefix collate "C", p_after collate "C")
+          -- A key of 512 bytes with this prefix sorts no higher than that.
+          and k.key <= p_prefix || repeat(chr(1114111), 128)
+          and (p_after is null or k.key > p_after)
+          and (p_with_expired or k.expires_at is null or k.expires_at > p_now)
+        order by k.key
+        limit p_limit) l
+    order by l.key;
+end
+$$;
+
+comment on function queen_store.list_kv(
+    uuid, text, text, text, integer, boolean, boolean, timestamptz) is
+    'Keys with a prefix, in byte order. Locks: none.';
+
+-- queen_store.kv_backlog: how many keys have expired and are still there, and since when.
+-- Called by  StorageProcedures
+-- Locks      none
+-- Returns    one row; counts up to p_limit
+-- Cost       1 statement, one index range
+create or replace function queen_store.kv_backlog(p_now timestamptz, p_limit integer)
+returns table (expired integer, lag_seconds double precision)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+    return query
+    select count(*)::integer,
+           coalesce(extract(epoch from p_now - min(k.expires_at)), 0)::double precision
+    from (
+        select k.expires_at
+        from queen_store.kv k
+        where k.expires_at is not null and k.expires_at <= p_now
+        order by k.expires_at
+        limit p_limit) k;
+end
+$$;
+
+comment on function queen_store.kv_backlog(timestamptz, integer) is
+    'How many keys have expired and are still there, and since when. Locks: none.';
+
+-- queen_store.prune_kv: removes keys that have expired, oldest first. What somebody holds, or has
+-- given a new life, stays.
+-- Called by  StorageProcedures
+-- Locks      kv, skip locked
+-- Returns    rows removed; fewer than p_limit = that was all, but for what is held
+-- Cost       1 statement, one index range
+create or replace function queen_store.prune_kv(p_now timestamptz, p_limit integer)
+returns integer
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+    v_removed integer;
+begin
+    delete from queen_store.kv k
+    where k.ctid = any (array(
+        select e.ctid
+        from queen_store.kv e
+        where e.expires_at is not null and e.expires_at <= p_now
+        order by e.expires_at
+        limit p_limit
+        for update skip locked));
+    get diagnostics v_removed = row_count;
+    perform set_config('synchronous_commit', 'off', true);
+    return v_removed;
+end
+$$;
+
+comment on function queen_store.prune_kv(timestamptz, integer) is
+    'Removes keys that have expired, oldest first. Locks: kv, skip locked.';

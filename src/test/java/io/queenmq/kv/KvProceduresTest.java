@@ -1,0 +1,376 @@
+package io.queenmq.kv;
+
+import static io.queenmq.testkit.Lines.line;
+import static io.queenmq.testkit.Lines.lines;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.queenmq.testkit.Await;
+import io.queenmq.testkit.TestDatabase;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.postgresql.PGConnection;
+
+/** Keys by the SQL API: what it says, what it locks, and who wins. */
+class KvProceduresTest {
+    private static final int RACERS = 8;
+
+    private static TestDatabase database;
+
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+    private Connection connection;
+    private Connection other;
+
+    /** A namespace of the test's own. */
+    private String ns;
+
+    @BeforeAll
+    static void create() {
+        database = TestDatabase.migrated();
+    }
+
+    @AfterAll
+    static void drop() {
+        database.close();
+    }
+
+    @BeforeEach
+    void open() throws SQLException {
+        connection = database.connect();
+        other = database.connect();
+        ns = "n" + UUID.randomUUID();
+    }
+
+    @AfterEach
+    void close() throws SQLException {
+        threads.shutdownNow();
+        connection.close();
+        other.close();
+    }
+
+    private String ask(String sql) throws SQLException {
+        return ask(connection, sql);
+    }
+
+    private String ask(Connection by, String sql) throws SQLException {
+        return line(by, sql.replace("$", "'" + ns + "'"));
+    }
+
+    private void expire(String key) throws SQLException {
+        ask(
+                "update queen_store.kv set expires_at = clock_timestamp() - interval '1 s' where"
+                        + " namespace = $ and key = '"
+                        + key
+                        + "' returning 'done'");
+    }
+
+    private long put(String key, String value) throws SQLException {
+        return Long.parseLong(
+                ask("select version from queen.kv_put($, '" + key + "', '" + value + "', null)"));
+    }
+
+    @Test
+    void aPutIsAppliedIfWhatIsThereIsWhatWasExpected() throws SQLException {
+        long first = put("k", "{\"a\" : 1.50}");
+        assertEquals("{\"a\" : 1.50}", ask("select value from queen.kv_get($, 'k')"));
+        assertEquals(
+                "exists|{\"a\" : 1.50}|" + first,
+                ask("select * from queen.kv_put($, 'k', '2', 60, 0)"));
+        assertEquals(
+                "version|{\"a\" : 1.50}|" + first,
+                ask("select * from queen.kv_put($, 'k', '2', 60, 5)"));
+        assertEquals("absent||0", ask("select * from queen.kv_put($, 'no', '2', 60, 5)"));
+        String second = ask("select version from queen.kv_put($, 'k', '2', 60, " + first + ")");
+        assertEquals(
+                "2|" + second + "|t",
+                ask(
+                        "select value, version, expires_at > clock_timestamp() + interval '59 s' from"
+                                + " queen.kv_get($, 'k')"));
+        expire("k");
+        assertEquals(
+                "absent||0", ask("select * from queen.kv_put($, 'k', '3', 60, " + second + ")"));
+        assertEquals("applied", ask("select status from queen.kv_put($, 'k', '3', null, 0)"));
+        assertEquals("", ask("select expires_at from queen.kv_get($, 'k')"));
+    }
+
+    @Test
+    void aDeleteAnswersWhatItRemoved() throws SQLException {
+        long version = put("k", "1");
+        assertEquals("version|1|" + version, ask("select * from queen.kv_delete($, 'k', 5)"));
+        assertEquals("exists|1|" + version, ask("select * from queen.kv_delete($, 'k', 0)"));
+        assertEquals(
+                "applied|1|" + version,
+                ask("select * from queen.kv_delete($, 'k', " + version + ")"));
+        assertEquals("absent||0", ask("select * from queen.kv_delete($, 'k')"));
+        assertEquals("applied||0", ask("select * from queen.kv_delete($, 'k', 0)"));
+        put("k", "1");
+        expire("k");
+        assertEquals("absent||0", ask("select * from queen.kv_delete($, 'k')"));
+    }
+
+    @Test
+    void aCounterKeepsItsWindowItsBoundsAndItsDigits() throws SQLException {
+        String incr = "select status, value from queen.kv_incr($, 'k', ";
+        assertEquals("limit|0", ask(incr + "11, 60, p_max => 10)"));
+        assertEquals("applied|10", ask(incr + "10.00, 60, p_max => 10)"));
+        String end = ask("select expires_at from queen.kv_get($, 'k')");
+        assertEquals("limit|10", ask(incr + "1, 600, p_max => 10)"));
+        assertEquals("limit|10", ask(incr + "-11, 600, p_min => 0)"));
+        assertEquals("applied|9.9", ask(incr + "-0.1, 600)"));
+        assertEquals(end, ask("select expires_at from queen.kv_get($, 'k')"));
+        expire("k");
+        assertEquals("applied|12345678901234567890123", ask(incr + "12345678901234567890123, 60)"));
+        put("k", "\"text\"");
+        assertEquals("type|\"text\"", ask(incr + "1, 60)"));
+        put("k", "1e99999");
+        assertEquals("type|1e99999", ask(incr + "1, 60)"));
+        put("k", "1e3");
+        assertEquals("applied|1001", ask(incr + "1, 60)"));
+    }
+
+    @Test
+    void aListIsAPageOfTheKeysThatBeginWithAPrefix() throws SQLException {
+        for (String key : List.of("a", "a%", "a/b", "aa", "b", "a\uFFFD", "a\uD83D\uDE00")) {
+            put(key, "1");
+        }
+        expire("aa");
+        String list = "select string_agg(key, ' ') from queen.kv_list($, ";
+        assertEquals("a a% a/b a\uFFFD a\uD83D\uDE00", ask(list + "'a')"));
+        assertEquals("a/b a\uFFFD", ask(list + "'a', 'a%', 2)"));
+        assertEquals("a%", ask(list + "'a%')"));
+        assertEquals("b", ask(list + "'', 'a\uD83D\uDE00')"));
+        assertEquals("", ask(list + "'a', 'b')"));
+    }
+
+    @Test
+    void aBatchReadsWhatWasThereWhenItsTurnCame() throws SQLException {
+        long version = put("k", "1");
+        assertEquals(
+                List.of("1|found|1", "2|applied|2", "3|found|2", "4|applied|1", "5|absent|"),
+                lines(
+                        connection,
+                        "select ordinal, status, value from queen.kv_apply("
+                                + "'{get,put,get,check,get}', array_fill('"
+                                + ns
+                                + "'::text, array[5]), '{k,k,k,k,z}',"
+                                + " '{null,2,null,null,null}', p_expects => '{null,null,null,"
+                                + version
+                                + ",null}')"));
+    }
+
+    @Test
+    void whatMustBeAppliedAndIsNotIsAnError() throws SQLException {
+        put("k", "1");
+        assertTrue(
+                refused(
+                                "select * from queen.kv_apply('{put,put}', array[$, $], '{a,k}',"
+                                        + " '{1,2}', p_expects => '{0,0}', p_required => '{f,t}')")
+                        .contains("kv_precondition"));
+        assertEquals("0", ask("select count(*) from queen.kv_get($, 'a')"));
+        assertTrue(refused("select queen.kv_check($, 'k', 1)").contains("kv_precondition"));
+    }
+
+    @Test
+    void whatCannotBeRightIsRefused() throws SQLException {
+        assertTrue(refused("select * from queen.kv_put('No', 'k', '1', 1)").contains("namespace"));
+        assertTrue(refused("select * from queen.kv_put($, '', '1', 1)").contains("key must"));
+        assertTrue(refused("select * from queen.kv_put($, 'k', null, 1)").contains("value"));
+        assertTrue(refused("select * from queen.kv_put($, 'k', '1', 0)").contains("ttl must"));
+        assertTrue(refused("select * from queen.kv_put($, 'k', '1', 1, -1)").contains("expect"));
+        assertTrue(refused("select * from queen.kv_incr($, 'k', 'NaN', 1)").contains("delta"));
+        assertTrue(
+                refused(
+                                "select * from queen.kv_apply('{put,delete}', array[$, $], '{k,k}', '{1,2}')")
+                        .contains("at most once"));
+        assertTrue(
+                refused("select * from queen.kv_put($, 'k', to_json(repeat('x', 65536))," + " 1)")
+                        .contains("65536 bytes, got 65538"));
+    }
+
+    private String refused(String sql) {
+        return String.valueOf(assertThrows(SQLException.class, () -> ask(sql)).getMessage());
+    }
+
+    @Test
+    void ofManyThatPutIfAbsentOneIsApplied() throws Exception {
+        CountDownLatch start = new CountDownLatch(1);
+        List<Future<String>> racers = new ArrayList<>();
+        for (int i = 0; i < RACERS; i++) {
+            int racer = i;
+            racers.add(
+                    threads.submit(
+                            () -> {
+                                try (Connection own = database.connect()) {
+                                    start.await();
+                                    Set<String> won = new HashSet<>();
+                                    for (int key = 0; key < 20; key++) {
+                                        won.add(
+                                                ask(
+                                                                own,
+                                                                "select status, value from"
+                                                                        + " queen.kv_put($, 'k"
+                                                                        + key
+                                                                        + "', '"
+                                                                        + racer
+                                                                        + "', 60, 0)")
+                                                        + " "
+                                                        + key);
+                                    }
+                                    return String.join(",", won);
+                                }
+                            }));
+        }
+        start.countDown();
+        int applied = 0;
+        for (Future<String> racer : racers) {
+            for (String answer : racer.get().split(",", -1)) {
+                applied += answer.startsWith("applied") ? 1 : 0;
+                String key = answer.substring(answer.lastIndexOf(' ') + 1);
+                assertEquals(
+                        ask("select value from queen.kv_get($, 'k" + key + "')"),
+                        answer.replaceFirst("[^|]*\\|(.*) .*", "$1"),
+                        "the loser sees what the winner wrote");
+            }
+        }
+        assertEquals(20, applied);
+    }
+
+    @Test
+    void countersLoseNothingAndNeverPassTheirBound() throws Exception {
+        List<Future<Integer>> racers = new ArrayList<>();
+        for (int i = 0; i < RACERS; i++) {
+            racers.add(
+                    threads.submit(
+                            () -> {
+                                try (Connection own = database.connect()) {
+                                    int applied = 0;
+                                    for (int turn = 0; turn < 25; turn++) {
+                                        applied +=
+                                                ask(
+                                                                        own,
+                                                                        "select status from"
+                                                                                + " queen.kv_incr($,"
+                                                                                + " 'n', 1, 60,"
+                                                                                + " p_max => 150)")
+                                                                .equals("applied")
+                                                        ? 1
+                                                        : 0;
+                                    }
+                                    return applied;
+                                }
+                            }));
+        }
+        int applied = 0;
+        for (Future<Integer> racer : racers) {
+            applied += racer.get();
+        }
+        assertEquals(150, applied);
+        assertEquals("150", ask("select value from queen.kv_get($, 'n')"));
+    }
+
+    /** Each batch names the same keys in another order, checks some and removes others. */
+    @Test
+    void batchesInAnyOrderNeverDeadlock() throws Exception {
+        for (String key : List.of("a", "b", "c", "d")) {
+            put(key, "1");
+        }
+        List<String> batches =
+                List.of(
+                        "'{put,delete,incr}', array[$, $, $], '{a,b,c}', '{1,null,null}',"
+                                + " p_deltas => '{null,null,1}'",
+                        "'{delete,incr,put}', array[$, $, $], '{b,c,a}', '{null,null,2}',"
+                                + " p_deltas => '{null,1,null}'",
+                        "'{incr,put,put}', array[$, $, $], '{c,a,b}', '{null,3,3}',"
+                                + " p_deltas => '{1,null,null}'",
+                        "'{get,incr,delete}', array[$, $, $], '{d,c,d}', null,"
+                                + " p_deltas => '{null,1,null}'");
+        List<Future<Void>> racers = new ArrayList<>();
+        for (String batch : batches) {
+            racers.add(
+                    threads.submit(
+                            () -> {
+                                try (Connection own = database.connect()) {
+                                    for (int turn = 0; turn < 60; turn++) {
+                                        ask(
+                                                own,
+                                                "select count(*) from queen.kv_apply("
+                                                        + batch
+                                                        + ")");
+                                    }
+                                    return null;
+                                }
+                            }));
+        }
+        for (Future<Void> racer : racers) {
+            try {
+                racer.get();
+            } catch (ExecutionException e) {
+                throw new AssertionError(e.getCause());
+            }
+        }
+    }
+
+    @Test
+    void aCheckHoldsItsKeyAndLetsOthersCheckIt() throws Exception {
+        long version = put("lock", "1");
+        connection.setAutoCommit(false);
+        ask("select queen.kv_check($, 'lock', " + version + ")");
+        assertEquals(
+                Long.toString(version),
+                ask(other, "select queen.kv_check($, 'lock', " + version + ")"));
+        Future<String> taker =
+                threads.submit(
+                        () -> ask(other, "select status from queen.kv_put($, 'lock', '2', 60)"));
+        int pid = other.unwrap(PGConnection.class).getBackendPID();
+        Await.until(
+                "the put waits",
+                () ->
+                        ask("select count(*) from pg_locks where not granted and pid = " + pid)
+                                .equals("1"));
+        connection.commit();
+        connection.setAutoCommit(true);
+        assertEquals("applied", taker.get());
+        assertTrue(
+                refused("select queen.kv_check($, 'lock', " + version + ")").contains("version"));
+    }
+
+    @Test
+    void pruningTakesWhatHasEndedAndLeavesWhatIsHeld() throws SQLException {
+        put("stays", "1");
+        for (String key : List.of("held", "gone", "gone too")) {
+            put(key, "1");
+            expire(key);
+        }
+        other.setAutoCommit(false);
+        ask(other, "select * from queen.kv_put($, 'held', '2', 60)");
+        assertTrue(
+                Integer.parseInt(
+                                ask(
+                                        "select expired from queen_store.kv_backlog("
+                                                + "clock_timestamp(), 100)"))
+                        >= 3);
+        ask("select queen_store.prune_kv(clock_timestamp(), 1000)");
+        assertEquals(
+                "held stays",
+                ask("select string_agg(key, ' ' order by key) from queen.kv where namespace = $"));
+        other.commit();
+        other.setAutoCommit(true);
+        assertEquals("2", ask("select value from queen.kv_get($, 'held')"));
+    }
+}
