@@ -13,6 +13,7 @@ import io.queenmq.db.Health;
 import io.queenmq.db.Migrations;
 import io.queenmq.dedup.KeyMemory;
 import io.queenmq.embedded.EmbeddedPostgres;
+import io.queenmq.fetch.Fetch;
 import io.queenmq.gate.Switches;
 import io.queenmq.group.GroupPositions;
 import io.queenmq.group.Groups;
@@ -212,6 +213,7 @@ public final class Broker implements AutoCloseable {
                             push,
                             pop,
                             ack,
+                            new Fetch(database, ready, clock),
                             transact,
                             kv,
                             new Locks(kv, clock),

@@ -74,6 +74,8 @@ class ArchitectureTest {
                             entry("maintain", Set.of()),
                             // Reads, for the edges that show it.
                             entry("insight", Set.of()),
+                            // Who finds nothing to read waits as a pop does.
+                            entry("fetch", Set.of("ready")),
                             // What applications note: the broker itself reads none of it.
                             entry("trace", Set.of()),
                             // Asks the server itself, by way of db alone.

@@ -2,6 +2,7 @@ package io.queenmq.http;
 
 import io.queenmq.ack.Ack;
 import io.queenmq.cipher.PayloadCipher;
+import io.queenmq.fetch.Fetch;
 import io.queenmq.kv.Kv;
 import io.queenmq.kv.Locks;
 import io.queenmq.metrics.Traffic;
@@ -18,6 +19,7 @@ public final class DataPlane {
     private final PopRoutes pop;
     private final AckRoutes ack;
     private final LeaseRoutes lease;
+    private final FetchRoutes fetch;
     private final TransactionRoutes transactions;
     private final KvRoutes kv;
     private final KvListRoutes kvList;
@@ -37,6 +39,7 @@ public final class DataPlane {
             Push push,
             Pop pop,
             Ack ack,
+            Fetch fetch,
             Transact transact,
             Kv kv,
             Locks locks,
@@ -49,6 +52,7 @@ public final class DataPlane {
         this.pop = new PopRoutes(pop, cipher, config, traffic);
         this.ack = new AckRoutes(ack, traffic);
         this.lease = new LeaseRoutes(ack);
+        this.fetch = new FetchRoutes(fetch, cipher);
         this.transactions = new TransactionRoutes(transact, kv.limits());
         this.kv = new KvRoutes(kv);
         this.locks = new LockRoutes(locks);
@@ -63,6 +67,7 @@ public final class DataPlane {
         pop.addTo(routes);
         ack.addTo(routes);
         lease.addTo(routes);
+        fetch.addTo(routes);
         transactions.addTo(routes);
         kv.addTo(routes);
         kvList.addTo(routes);

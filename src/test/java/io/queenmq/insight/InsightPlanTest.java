@@ -32,8 +32,7 @@ class InsightPlanTest {
                             of("list_queues", "null, null, null, null, false, true, 100, 0"),
                             4_000),
                     new Call(
-                            of("list_queues", "null, null, null, null, false, false, 100, 0"),
-                            200),
+                            of("list_queues", "null, null, null, null, false, false, 100, 0"), 200),
                     new Call(of("list_labels", "false, 100"), 200),
                     new Call(of("read_overview", ""), 3_000),
                     new Call("queen_store.dead_letter_depths(100)", 100),
