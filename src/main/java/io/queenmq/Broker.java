@@ -14,6 +14,7 @@ import io.queenmq.db.Migrations;
 import io.queenmq.dedup.KeyMemory;
 import io.queenmq.embedded.EmbeddedPostgres;
 import io.queenmq.fetch.Fetch;
+import io.queenmq.gate.Switch;
 import io.queenmq.gate.Switches;
 import io.queenmq.group.GroupPositions;
 import io.queenmq.group.Groups;
@@ -182,6 +183,7 @@ public final class Broker implements AutoCloseable {
                                     names,
                                     deliveries,
                                     mint,
+                                    () -> !switches.isOn(Switch.POP),
                                     metrics,
                                     clock));
             pop.start();

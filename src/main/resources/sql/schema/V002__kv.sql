@@ -72,6 +72,6 @@ create table queen_store.switches (
 
 comment on table queen_store.switches is
     'What operators have switched off while the brokers run; what has no row is on.';
-comment on column queen_store.switches.name is 'kv, timers_schedule or timers_fire.';
+comment on column queen_store.switches.name is 'kv, timers_schedule, timers_fire or pop.';
 comment on column queen_store.switches.enabled is 'Whether it may be used.';
 comment on column queen_store.switches.changed_at is 'When somebody last set it.';

@@ -28,6 +28,7 @@ public final class AdminPlane {
     private final TraceRoutes traces;
     private final ChangeRoutes changes;
     private final SwitchRoutes switches;
+    private final MaintenanceRoutes maintenance;
 
     /**
      * @param reads where what changes nothing is asked
@@ -48,6 +49,7 @@ public final class AdminPlane {
         this.metrics =
                 new MetricsRoutes(metrics, traffic, new DeadLetterDepthReads(reads, clock), clock);
         this.switches = new SwitchRoutes(switches);
+        this.maintenance = new MaintenanceRoutes(switches, metrics);
         this.traces = new TraceRoutes(traces);
         this.changes = new ChangeRoutes(new ChangeReads(reads));
         QueueReads queues = new QueueReads(reads);
@@ -67,5 +69,6 @@ public final class AdminPlane {
         traces.addTo(routes);
         changes.addTo(routes);
         switches.addTo(routes);
+        maintenance.addTo(routes);
     }
 }

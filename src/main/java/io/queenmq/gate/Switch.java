@@ -7,7 +7,9 @@ public enum Switch {
     /** New timers. */
     TIMERS_SCHEDULE("timers_schedule"),
     /** Delivery of timers that are due. */
-    TIMERS_FIRE("timers_fire");
+    TIMERS_FIRE("timers_fire"),
+    /** Delivery of messages to pops over HTTP. */
+    POP("pop");
 
     private final String key;
 

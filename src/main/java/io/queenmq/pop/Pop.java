@@ -15,6 +15,7 @@ import io.queenmq.ready.ReadyLanes;
 import io.queenmq.runtime.Clock;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.BooleanSupplier;
 
 /** The use case of taking messages; called from the thread of the request, which may park here. */
 public final class Pop implements AutoCloseable {
@@ -31,11 +32,14 @@ public final class Pop implements AutoCloseable {
     private final ReadyLanes ready;
     private final LaneNames names;
     private final Claims claims;
+    private final BooleanSupplier paused;
     private final Clock clock;
 
     /**
      * @param counts told what claims have changed, after the commit
      * @param deliveries told what was delivered under a lease, before the answer leaves
+     * @param paused whether nothing is to be delivered for now: every pop finds nothing, and one
+     *     that waits takes nothing any more
      */
     public Pop(
             PopConfig config,
@@ -46,6 +50,7 @@ public final class Pop implements AutoCloseable {
             LaneNames names,
             Delivery.Listener deliveries,
             UuidMint mint,
+            BooleanSupplier paused,
             Metrics metrics,
             Clock clock) {
         this.config = config;
@@ -64,6 +69,7 @@ public final class Pop implements AutoCloseable {
                         mint,
                         metrics,
                         clock);
+        this.paused = paused;
         this.clock = clock;
     }
 
@@ -93,6 +99,9 @@ public final class Pop implements AutoCloseable {
                         ready.isStopping()
                                 || Thread.currentThread().isInterrupted()
                                 || clock.nanos() - deadline >= 0;
+                if (paused.getAsBoolean()) {
+                    return PopResult.EMPTY;
+                }
                 boolean hindered = false;
                 PopResult result = PopResult.EMPTY;
                 try {

@@ -115,6 +115,7 @@ public final class ConsumeEngine implements AutoCloseable {
                         names,
                         deliveries,
                         new UuidMint(() -> clock.now().toEpochMilli()),
+                        () -> false,
                         metrics,
                         clock);
         ack = new Ack(AckConfig.DEFAULT, database, counts, ready, deliveries, metrics, clock);

@@ -1,0 +1,126 @@
+package io.queenmq.admin;
+
+import com.fasterxml.jackson.core.JsonToken;
+import io.queenmq.gate.Switch;
+import io.queenmq.gate.Switches;
+import io.queenmq.metrics.Metrics;
+import io.queenmq.model.Failure;
+import io.queenmq.model.QueenException;
+import io.queenmq.web.Exchange;
+import io.queenmq.web.JsonBody;
+import io.queenmq.web.JsonBuffer;
+import io.queenmq.web.Router;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** {@code /api/v1/system/maintenance}: stops deliveries. Pushes cannot be kept back: no spool. */
+final class MaintenanceRoutes {
+    private static final String PUSHES = "/api/v1/system/maintenance";
+    private static final String POPS = PUSHES + "/pop";
+
+    private final Switches switches;
+
+    MaintenanceRoutes(Switches switches, Metrics metrics) {
+        this.switches = switches;
+        metrics.gauge(
+                "queen_maintenance_mode_enabled",
+                "Whether pushes are kept back: 1, or 0.",
+                () -> 0);
+        metrics.gauge(
+                "queen_pop_maintenance_mode_enabled",
+                "Whether nothing is delivered to pops: 1, or 0.",
+                () -> isPaused() ? 1 : 0);
+    }
+
+    void addTo(Router.Builder routes) {
+        routes.read(PUSHES, this::state)
+                .route("POST", PUSHES, this::setPushes)
+                .read(POPS, this::pops)
+                .route("POST", POPS, this::setPops);
+    }
+
+    private boolean isPaused() {
+        return !switches.isOn(Switch.POP);
+    }
+
+    private void state(Exchange exchange) {
+        JsonBuffer json = new JsonBuffer(256).raw("{\"maintenanceMode\":false");
+        json.raw(",\"popMaintenanceMode\":").bool(isPaused());
+        exchange.ok(json.raw(",\"bufferedMessages\":0}"));
+    }
+
+    private void setPushes(Exchange exchange) {
+        if (enabled(exchange.body())) {
+            throw new QueenException(
+                    Failure.BAD_REQUEST,
+                    "pushes cannot be kept back: that needs a disk spool, which this version has"
+                            + " not");
+        }
+        exchange.ok(
+                new JsonBuffer(128)
+                        .raw("{\"maintenanceMode\":false,\"bufferedMessages\":0,\"message\":")
+                        .string("Maintenance mode DISABLED. Nothing is buffered.")
+                        .raw('}'));
+    }
+
+    private void pops(Exchange exchange) {
+        boolean paused = isPaused();
+        exchange.ok(
+                pops(
+                                paused,
+                                paused
+                                        ? "Pop maintenance mode is ON. All POP operations return"
+                                                + " empty arrays."
+                                        : "Pop maintenance mode is OFF. Normal operation.")
+                        .raw('}'));
+    }
+
+    private void setPops(Exchange exchange) {
+        boolean paused = enabled(exchange.body());
+        boolean mirrored = switches.set(Map.of(Switch.POP, !paused));
+        exchange.ok(
+                pops(
+                                paused,
+                                paused
+                                        ? "Pop maintenance mode ENABLED. All POP operations will"
+                                                + " return empty arrays."
+                                        : "Pop maintenance mode DISABLED. Normal operation"
+                                                + " resumed.")
+                        .raw(",\"mirrored\":")
+                        .bool(mirrored)
+                        .raw('}'));
+    }
+
+    private static JsonBuffer pops(boolean paused, String message) {
+        return new JsonBuffer(256)
+                .raw("{\"popMaintenanceMode\":")
+                .bool(paused)
+                .raw(",\"message\":")
+                .string(message);
+    }
+
+    private static boolean enabled(byte[] bytes) {
+        JsonToken enabled = null;
+        if (bytes.length > 0) {
+            enabled = token(bytes);
+        }
+        if (enabled == null || !enabled.isBoolean()) {
+            throw new QueenException(Failure.BAD_REQUEST, "enabled (boolean) is required");
+        }
+        return enabled == JsonToken.VALUE_TRUE;
+    }
+
+    private static @Nullable JsonToken token(byte[] bytes) {
+        JsonToken enabled = null;
+        try (JsonBody body = new JsonBody(bytes)) {
+            for (String name = body.nextName(); name != null; name = body.nextName()) {
+                if (name.equals("enabled")) {
+                    enabled = body.token();
+                }
+                body.skip();
+            }
+            body.end();
+        }
+        return enabled;
+    }
+}
