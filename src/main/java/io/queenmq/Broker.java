@@ -39,6 +39,8 @@ import io.queenmq.runtime.Loop;
 import io.queenmq.runtime.Parts;
 import io.queenmq.runtime.StartRefused;
 import io.queenmq.runtime.Version;
+import io.queenmq.timer.TimerAlarm;
+import io.queenmq.timer.Timers;
 import io.queenmq.trace.Traces;
 import io.queenmq.transact.Transact;
 import io.queenmq.web.Listener;
@@ -105,6 +107,7 @@ public final class Broker implements AutoCloseable {
 
             HintOutbox outbox = new HintOutbox();
             Switches switches = parts.own("gate", new Switches(database, outbox, metrics, clock));
+            TimerAlarm alarm = new TimerAlarm(outbox, clock);
             ReadyLanes ready =
                     parts.own(
                             "ready",
@@ -135,7 +138,9 @@ public final class Broker implements AutoCloseable {
                                 groups.everythingChanged();
                                 names.everythingChanged();
                                 switches.changed();
-                            });
+                                alarm.look();
+                            },
+                            alarm::heard);
             NotifyCarrier carrier =
                     parts.own(
                             "notify", new NotifyCarrier(database, outbox, hinted, metrics, clock));
@@ -203,6 +208,24 @@ public final class Broker implements AutoCloseable {
             Transact transact =
                     new Transact(config.transact(), database, push, ack, kv, mint, metrics, clock);
 
+            Timers timers =
+                    parts.own(
+                            "timer",
+                            new Timers(
+                                    config.timers(),
+                                    database,
+                                    catalog,
+                                    ready,
+                                    counts,
+                                    cipher,
+                                    alarm,
+                                    carrier::isListening,
+                                    switches,
+                                    mint,
+                                    metrics,
+                                    clock));
+            timers.start();
+
             parts.own(
                     "maintain",
                     new Maintain(
@@ -219,6 +242,7 @@ public final class Broker implements AutoCloseable {
                             transact,
                             kv,
                             new Locks(kv, clock),
+                            timers,
                             queues,
                             cipher,
                             traffic,

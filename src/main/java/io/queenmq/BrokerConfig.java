@@ -17,6 +17,7 @@ import io.queenmq.push.PushConfig;
 import io.queenmq.queue.QueueConfig;
 import io.queenmq.queue.Queues;
 import io.queenmq.ready.ReadyConfig;
+import io.queenmq.timer.TimersConfig;
 import io.queenmq.transact.TransactConfig;
 import io.queenmq.web.WebConfig;
 import java.nio.file.Path;
@@ -44,6 +45,7 @@ public record BrokerConfig(
         KvConfig kv,
         TransactConfig transact,
         CipherConfig cipher,
+        TimersConfig timers,
         MaintainConfig maintain) {
 
     private static final Duration KEEP_ALIVE = Duration.ofMinutes(5);
@@ -65,6 +67,7 @@ public record BrokerConfig(
                 KvConfig.of(database.poolSize()),
                 TransactConfig.DEFAULT,
                 CipherConfig.NONE,
+                TimersConfig.DEFAULT,
                 MaintainConfig.DEFAULT);
     }
 
@@ -72,35 +75,42 @@ public record BrokerConfig(
     public BrokerConfig with(WebConfig other) {
         return new BrokerConfig(
                 embedded, database, other, http, queue, push, dedup, group, ready, pop, ack, kv,
-                transact, cipher, maintain);
+                transact, cipher, timers, maintain);
     }
 
     /** The same with another key. */
     public BrokerConfig with(CipherConfig other) {
         return new BrokerConfig(
                 embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, kv,
-                transact, other, maintain);
+                transact, other, timers, maintain);
     }
 
     /** The same with other bounds for pushes. */
     public BrokerConfig with(PushConfig other) {
         return new BrokerConfig(
                 embedded, database, web, http, queue, other, dedup, group, ready, pop, ack, kv,
-                transact, cipher, maintain);
+                transact, cipher, timers, maintain);
     }
 
     /** The same with other background jobs. */
     public BrokerConfig with(MaintainConfig other) {
         return new BrokerConfig(
                 embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, kv,
-                transact, cipher, other);
+                transact, cipher, timers, other);
+    }
+
+    /** The same with other bounds of timers. */
+    public BrokerConfig with(TimersConfig other) {
+        return new BrokerConfig(
+                embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, kv,
+                transact, cipher, other, maintain);
     }
 
     /** The same with other bounds of transactions. */
     public BrokerConfig with(TransactConfig other) {
         return new BrokerConfig(
                 embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, kv,
-                other, cipher, maintain);
+                other, cipher, timers, maintain);
     }
 
     /**
@@ -134,6 +144,7 @@ public record BrokerConfig(
                 settings.find(Variables.ENCRYPTION_KEY)
                         .map(CipherConfig::of)
                         .orElse(CipherConfig.NONE),
+                timers(settings),
                 maintain(settings));
     }
 
@@ -186,6 +197,26 @@ public record BrokerConfig(
                         .map(Math::toIntExact)
                         .orElse(KvConfig.inflight(database.poolSize())),
                 Math.toIntExact(settings.get(Variables.KV_SHED_AFTER)));
+    }
+
+    private static TimersConfig timers(Settings settings) {
+        TimersConfig defaults = TimersConfig.DEFAULT;
+        return new TimersConfig(
+                Math.toIntExact(settings.get(Variables.TIMERS_MAX_PAYLOAD_BYTES)),
+                Duration.ofSeconds(settings.get(Variables.TIMERS_MAX_HORIZON_SECONDS)),
+                Math.toIntExact(settings.get(Variables.TIMERS_MAX_OPS)),
+                settings.get(Variables.SWEEPER),
+                Duration.ofMillis(settings.get(Variables.SWEEPER_IDLE_MAX_SLEEP_MS)),
+                Duration.ofMillis(settings.get(Variables.SWEEPER_MAX_SLEEP_MS)),
+                Duration.ofMillis(settings.get(Variables.SWEEPER_LEASE_MS)),
+                Math.toIntExact(settings.get(Variables.SWEEPER_CLAIM_BATCH)),
+                Math.toIntExact(settings.get(Variables.SWEEPER_CYCLE_MAX_ROWS)),
+                Math.toIntExact(settings.get(Variables.SWEEPER_DUE_CAP)),
+                Math.toIntExact(settings.get(Variables.SWEEPER_MAX_FIRE_BYTES)),
+                Math.toIntExact(settings.get(Variables.SWEEPER_MAX_ATTEMPTS)),
+                Duration.ofMillis(settings.get(Variables.SWEEPER_BACKOFF_MIN_MS)),
+                Duration.ofMillis(settings.get(Variables.SWEEPER_BACKOFF_MAX_MS)),
+                defaults.busyPause());
     }
 
     private static MaintainConfig maintain(Settings settings) {

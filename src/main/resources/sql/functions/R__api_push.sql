@@ -54,7 +54,7 @@ comment on function queen_store.provision_lanes(uuid, text[], text[]) is
 -- queen_store.find_originals: which of these keys their lanes already hold since an instant. Reads
 -- every key of that time, so it is exact without the memory that a broker has.
 -- A lane without an instant is not searched, nor is one without a key to look for.
--- Called by  queen.push, under the locks of the lanes
+-- Called by  queen.push, under the locks of the lanes; fire_timers
 -- Locks      none
 -- Returns    one row per key found: its ordinal and the lowest offset
 -- Cost       1 statement and start_committed per lane; reads 16 bytes per message the lane took
@@ -350,7 +350,7 @@ $$;
 comment on function queen_store.is_json(text) is 'Whether a text is JSON. Locks: none.';
 
 -- queen_store.require_messages: refuses a call of queen.push with a message it cannot store.
--- Called by  queen.push
+-- Called by  queen.push, queen.timer_schedule
 -- Locks      none
 -- Returns    nothing
 -- Raises     QN400 bad_request

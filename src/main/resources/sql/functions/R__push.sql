@@ -3,7 +3,7 @@
 
 -- queen_store.append: stores lane-batches, each whole or not at all.
 -- Every lane is locked first, in key order, and everything that is decided is read after that.
--- Called by  PushProcedures.append, append_waiting, transact, queen.push
+-- Called by  PushProcedures.append, append_waiting, transact, fire_timers, queen.push
 -- Locks      partitions, ascending id; skips what is held, or waits with p_wait. In a REPEATABLE
 --            READ or SERIALIZABLE transaction also epochs, for share
 -- Returns    one row per lane-batch, in any order:

@@ -247,7 +247,7 @@ comment on function queen_store.queues_with_labels(uuid, text, text) is
 
 -- queen_store.ensure_lanes: the lanes of those names, queues and lanes made where missing. Never
 -- waits, and does not touch the row of a queue that exists.
--- Called by  LaneProcedures, provision_lanes
+-- Called by  LaneProcedures, provision_lanes, fire_timers, fail_timers
 -- Locks      advisory on the names of missing queues and lanes, tried only, by name; queues and
 --            partitions: new rows
 -- Returns    one row per input; busy when another transaction is creating the queue or the lane

@@ -62,6 +62,8 @@ class ArchitectureTest {
                             entry("kv", Set.of("gate")),
                             // Tells the others when something is switched.
                             entry("gate", Set.of("hint")),
+                            // What is due goes to lanes as a push would, and wakes as one does.
+                            entry("timer", Set.of("count", "gate", "queue", "ready", "hint")),
                             entry("queue", Set.of("ready")),
                             entry("group", Set.of("ready")),
                             entry("ready", Set.of("hint")),

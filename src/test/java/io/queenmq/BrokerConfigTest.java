@@ -11,6 +11,7 @@ import io.queenmq.db.DatabaseConfig;
 import io.queenmq.maintain.MaintainConfig;
 import io.queenmq.maintain.StatisticsConfig;
 import io.queenmq.queue.Queues;
+import io.queenmq.timer.TimersConfig;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -82,7 +83,21 @@ class BrokerConfigTest {
                         "QUEEN_EPOCH_MB", "100",
                         "QUEEN_EPOCH_HOURS", "5",
                         "STATS_INTERVAL_MS", "2000",
-                        "RETAINED_BYTES_INTERVAL_MS", "3000");
+                        "RETAINED_BYTES_INTERVAL_MS", "3000",
+                        "QUEEN_TIMERS_MAX_PAYLOAD_BYTES", "1000",
+                        "QUEEN_TIMERS_MAX_HORIZON_S", "60",
+                        "QUEEN_TIMERS_MAX_OPS_PER_CALL", "9",
+                        "QUEEN_SWEEPER", "false",
+                        "QUEEN_SWEEPER_IDLE_MAX_SLEEP_MS", "11",
+                        "QUEEN_SWEEPER_MAX_SLEEP_MS", "12",
+                        "QUEEN_SWEEPER_LEASE_MS", "1300",
+                        "QUEEN_SWEEPER_CLAIM_BATCH", "14",
+                        "QUEEN_SWEEPER_CYCLE_MAX_ROWS", "15",
+                        "QUEEN_SWEEPER_DUE_CAP", "16",
+                        "QUEEN_SWEEPER_MAX_FIRE_BYTES", "1700",
+                        "QUEEN_SWEEPER_MAX_ATTEMPTS", "18",
+                        "QUEEN_SWEEPER_BACKOFF_MIN_MS", "19",
+                        "QUEEN_SWEEPER_BACKOFF_MAX_MS", "20");
         assertEquals(7000, config.web().port());
         assertEquals("127.0.0.1", config.web().host());
         assertEquals(2048, config.web().bodyBytesMax());
@@ -111,5 +126,23 @@ class BrokerConfigTest {
                                 .withBounds(20_000, 100L << 20, Duration.ofHours(5)),
                         new StatisticsConfig(Duration.ofSeconds(2), Duration.ofSeconds(3))),
                 config.maintain());
+        assertEquals(
+                new TimersConfig(
+                        1_000,
+                        Duration.ofSeconds(60),
+                        9,
+                        false,
+                        Duration.ofMillis(11),
+                        Duration.ofMillis(12),
+                        Duration.ofMillis(1_300),
+                        14,
+                        15,
+                        16,
+                        1_700,
+                        18,
+                        Duration.ofMillis(19),
+                        Duration.ofMillis(20),
+                        TimersConfig.DEFAULT.busyPause()),
+                config.timers());
     }
 }

@@ -49,6 +49,8 @@ abstract sealed class AckFlush implements Flush<AckUnit.Cursor, AckUnit> {
                     PAYLOAD_TOO_LARGE,
                     KV_PRECONDITION,
                     KV_DISABLED,
+                    TIMERS_DISABLED,
+                    TIMER_HORIZON_EXCEEDED,
                     BUSY,
                     OUTCOME_UNKNOWN,
                     DEADLINE,

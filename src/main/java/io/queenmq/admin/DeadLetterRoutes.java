@@ -183,6 +183,8 @@ final class DeadLetterRoutes {
                     PAYLOAD_TOO_LARGE,
                     KV_PRECONDITION,
                     KV_DISABLED,
+                    TIMERS_DISABLED,
+                    TIMER_HORIZON_EXCEEDED,
                     OVERLOADED,
                     BUSY,
                     DATABASE_AWAY,

@@ -177,6 +177,8 @@ public final class Combiner<K, W extends Work<K>> {
                             PAYLOAD_TOO_LARGE,
                             KV_PRECONDITION,
                             KV_DISABLED,
+                            TIMERS_DISABLED,
+                            TIMER_HORIZON_EXCEEDED,
                             BUSY,
                             INTERNAL ->
                             false;

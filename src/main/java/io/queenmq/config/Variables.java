@@ -298,6 +298,119 @@ public final class Variables {
                     "refusals",
                     "After that many calls in a row that found no connection writes of keys do not"
                             + " wait for one any more; reads and transactions do.");
+    public static final Variable<Long> TIMERS_MAX_PAYLOAD_BYTES =
+            Variable.number(
+                    "QUEEN_TIMERS_MAX_PAYLOAD_BYTES",
+                    1L << 20,
+                    1,
+                    16L << 20,
+                    "bytes",
+                    "Longest payload of a scheduled message.");
+    public static final Variable<Long> TIMERS_MAX_HORIZON_SECONDS =
+            Variable.number(
+                    "QUEEN_TIMERS_MAX_HORIZON_S",
+                    7_776_000,
+                    1,
+                    3_155_760_000L,
+                    "s",
+                    "How far ahead a message can be scheduled over HTTP.");
+    public static final Variable<Long> TIMERS_MAX_OPS =
+            Variable.number(
+                    "QUEEN_TIMERS_MAX_OPS_PER_CALL",
+                    256,
+                    1,
+                    10_000,
+                    "operations",
+                    "Most operations of one request to `/api/v1/timers`.");
+    public static final Variable<Boolean> SWEEPER =
+            Variable.flag(
+                    "QUEEN_SWEEPER",
+                    Optional.of(true),
+                    "true",
+                    "Whether this broker delivers scheduled messages; where no broker does they wait.");
+    public static final Variable<Long> SWEEPER_IDLE_MAX_SLEEP_MS =
+            Variable.number(
+                    "QUEEN_SWEEPER_IDLE_MAX_SLEEP_MS",
+                    30_000,
+                    10,
+                    3_600_000,
+                    "ms",
+                    "Longest time from one look for due messages to the next: so late may one be that was"
+                            + " scheduled in SQL with `queen.notify` off.");
+    public static final Variable<Long> SWEEPER_MAX_SLEEP_MS =
+            Variable.number(
+                    "QUEEN_SWEEPER_MAX_SLEEP_MS",
+                    1_000,
+                    10,
+                    3_600_000,
+                    "ms",
+                    "The same while the broker cannot hear notifications.");
+    public static final Variable<Long> SWEEPER_LEASE_MS =
+            Variable.number(
+                    "QUEEN_SWEEPER_LEASE_MS",
+                    30_000,
+                    1_000,
+                    600_000,
+                    "ms",
+                    "How long a broker has for the delivery of what it has claimed; so late may a message"
+                            + " be whose broker was killed meanwhile.");
+    public static final Variable<Long> SWEEPER_CLAIM_BATCH =
+            Variable.number(
+                    "QUEEN_SWEEPER_CLAIM_BATCH",
+                    200,
+                    1,
+                    256,
+                    "timers",
+                    "Most scheduled messages that one commit delivers.");
+    public static final Variable<Long> SWEEPER_CYCLE_MAX_ROWS =
+            Variable.number(
+                    "QUEEN_SWEEPER_CYCLE_MAX_ROWS",
+                    5_000,
+                    1,
+                    1_000_000,
+                    "timers",
+                    "Most of them from one look at what is due to the next.");
+    public static final Variable<Long> SWEEPER_DUE_CAP =
+            Variable.number(
+                    "QUEEN_SWEEPER_DUE_CAP",
+                    2_000,
+                    1,
+                    1_000_000,
+                    "timers",
+                    "How far those that are due are counted.");
+    public static final Variable<Long> SWEEPER_MAX_FIRE_BYTES =
+            Variable.number(
+                    "QUEEN_SWEEPER_MAX_FIRE_BYTES",
+                    8L << 20,
+                    1_024,
+                    64L << 20,
+                    "bytes",
+                    "Most bytes of payload that one commit delivers.");
+    public static final Variable<Long> SWEEPER_MAX_ATTEMPTS =
+            Variable.number(
+                    "QUEEN_SWEEPER_MAX_ATTEMPTS",
+                    5,
+                    1,
+                    1_000,
+                    "",
+                    "How often a delivery may fail for a reason that lies in the message, until it becomes"
+                            + " a dead letter of group `__timer__`.");
+    public static final Variable<Long> SWEEPER_BACKOFF_MIN_MS =
+            Variable.number(
+                    "QUEEN_SWEEPER_BACKOFF_MIN_MS",
+                    1_000,
+                    1,
+                    3_600_000,
+                    "ms",
+                    "Pause after the first such failure; doubles with each.");
+    public static final Variable<Long> SWEEPER_BACKOFF_MAX_MS =
+            Variable.number(
+                    "QUEEN_SWEEPER_BACKOFF_MAX_MS",
+                    60_000,
+                    1,
+                    86_400_000,
+                    "ms",
+                    "Longest such pause.");
 
     private static final SequencedMap<String, List<Variable<?>>> SECTIONS = sections();
 
@@ -346,6 +459,23 @@ public final class Variables {
                         EPOCH_ROWS,
                         EPOCH_MB,
                         EPOCH_HOURS));
+        sections.put(
+                "Timers",
+                List.of(
+                        TIMERS_MAX_PAYLOAD_BYTES,
+                        TIMERS_MAX_HORIZON_SECONDS,
+                        TIMERS_MAX_OPS,
+                        SWEEPER,
+                        SWEEPER_IDLE_MAX_SLEEP_MS,
+                        SWEEPER_MAX_SLEEP_MS,
+                        SWEEPER_LEASE_MS,
+                        SWEEPER_CLAIM_BATCH,
+                        SWEEPER_CYCLE_MAX_ROWS,
+                        SWEEPER_DUE_CAP,
+                        SWEEPER_MAX_FIRE_BYTES,
+                        SWEEPER_MAX_ATTEMPTS,
+                        SWEEPER_BACKOFF_MIN_MS,
+                        SWEEPER_BACKOFF_MAX_MS));
         sections.put("Statistics", List.of(STATS_INTERVAL_MS, RECOUNT_INTERVAL_MS));
         sections.put(
                 "Key/value",

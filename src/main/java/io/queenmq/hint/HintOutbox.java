@@ -19,6 +19,7 @@ public final class HintOutbox {
     public static final int TEXT_BYTES_MAX = 7_900;
 
     private static final String EVERYTHING = "r";
+    private static final long NEVER = Long.MAX_VALUE;
     private static final int LANES_MAX = 4_000;
     private static final int QUEUES_MAX = 1_000;
 
@@ -34,6 +35,9 @@ public final class HintOutbox {
     private final Set<Integer> queues = new LinkedHashSet<>();
     private final Set<Integer> changed = new LinkedHashSet<>();
     private boolean everything;
+
+    /** When the next timer is due, in ms since 1970. */
+    private long timerDueMs = NEVER;
 
     /** Whether what {@link #take} gave last is still on its way. */
     private boolean sending;
@@ -60,12 +64,17 @@ public final class HintOutbox {
         add(() -> changed.add(queueId));
     }
 
+    /** A timer is due at this time, in ms since 1970. */
+    public void timerDue(long atMs) {
+        add(() -> timerDueMs = Math.min(timerDueMs, atMs));
+    }
+
     /** Hints were lost on their way: the others must look for themselves. */
     public void everythingChanged() {
         add(() -> everything = true);
     }
 
-    /** How much the others do not know yet: lanes and queues, and one for a text being sent. */
+    /** How much the others do not know yet: lanes, queues, a time; one for a text being sent. */
     public int unsent() {
         outboxLock.lock();
         try {
@@ -73,6 +82,7 @@ public final class HintOutbox {
                     + freed.size()
                     + queues.size()
                     + changed.size()
+                    + (timerDueMs == NEVER ? 0 : 1)
                     + (everything ? 1 : 0)
                     + (sending ? 1 : 0);
         } finally {
@@ -129,6 +139,10 @@ public final class HintOutbox {
             return EVERYTHING;
         }
         StringBuilder text = new StringBuilder();
+        if (timerDueMs != NEVER) {
+            text.append("t:").append(timerDueMs);
+            timerDueMs = NEVER;
+        }
         drain(text, 'c', changed);
         drain(text, 'q', queues);
         drain(text, 'p', written.keySet());
@@ -170,7 +184,8 @@ public final class HintOutbox {
                 && written.isEmpty()
                 && freed.isEmpty()
                 && queues.isEmpty()
-                && changed.isEmpty();
+                && changed.isEmpty()
+                && timerDueMs == NEVER;
     }
 
     private void clear() {
@@ -179,6 +194,7 @@ public final class HintOutbox {
         freed.clear();
         queues.clear();
         changed.clear();
+        timerDueMs = NEVER;
     }
 
     /** Moves numbers to the text as long as there is room. */

@@ -16,6 +16,9 @@ public interface HintSink {
     /** Options, labels or groups of the queue changed, or it was deleted. */
     void queueChanged(int queueId);
 
+    /** A message is scheduled for this time, in ms since 1970, and none for an earlier one. */
+    void timerDue(long atMs);
+
     /** Hints were lost: anything may have happened. */
     void everythingChanged();
 }

@@ -6,12 +6,12 @@ import java.util.regex.Pattern;
 
 /**
  * Hints as text: {@code p:} lanes written, {@code f:} lanes freed, {@code q:} queues of which any
- * lane may have been, {@code c:} queues changed, each with numbers separated by commas; {@code r}
- * everything. Several stand side by side with a semicolon between. What is not understood is
- * skipped: a newer broker may say more.
+ * lane may have been, {@code c:} queues changed, {@code t:} when timers are due, in ms since 1970,
+ * each with numbers separated by commas; {@code r} everything. Several stand side by side with a
+ * semicolon between. What is not understood is skipped: a newer broker may say more.
  */
 public final class HintText {
-    private static final Pattern NUMBER = Pattern.compile("[0-9]{1,11}");
+    private static final Pattern NUMBER = Pattern.compile("[0-9]{1,13}");
 
     private HintText() {}
 
@@ -32,6 +32,7 @@ public final class HintText {
             case 'f' -> sink.lanesFreed(numbers);
             case 'q' -> numbers.forEach(number -> sink.queueWritten(number.intValue()));
             case 'c' -> numbers.forEach(number -> sink.queueChanged(number.intValue()));
+            case 't' -> numbers.forEach(sink::timerDue);
             default -> {}
         }
     }

@@ -9,6 +9,7 @@ import io.queenmq.metrics.Traffic;
 import io.queenmq.pop.Pop;
 import io.queenmq.push.Push;
 import io.queenmq.queue.Queues;
+import io.queenmq.timer.Timers;
 import io.queenmq.transact.Transact;
 import io.queenmq.web.Router;
 import java.util.function.BooleanSupplier;
@@ -24,6 +25,7 @@ public final class DataPlane {
     private final KvRoutes kv;
     private final KvListRoutes kvList;
     private final LockRoutes locks;
+    private final TimerRoutes timers;
     private final QueueRoutes queues;
     private final HealthRoutes health;
 
@@ -43,6 +45,7 @@ public final class DataPlane {
             Transact transact,
             Kv kv,
             Locks locks,
+            Timers timers,
             Queues queues,
             PayloadCipher cipher,
             Traffic traffic,
@@ -57,6 +60,7 @@ public final class DataPlane {
         this.kv = new KvRoutes(kv);
         this.locks = new LockRoutes(locks);
         this.kvList = new KvListRoutes(kv.reads());
+        this.timers = new TimerRoutes(timers);
         this.queues = new QueueRoutes(queues);
         this.health = new HealthRoutes(databaseReady, version);
     }
@@ -72,6 +76,7 @@ public final class DataPlane {
         kv.addTo(routes);
         kvList.addTo(routes);
         locks.addTo(routes);
+        timers.addTo(routes);
         queues.addTo(routes);
         health.addTo(routes);
     }

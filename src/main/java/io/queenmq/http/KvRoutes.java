@@ -128,7 +128,9 @@ final class KvRoutes {
                     DUPLICATE,
                     ACK_REJECTED,
                     KV_PRECONDITION,
-                    KV_DISABLED ->
+                    KV_DISABLED,
+                    TIMERS_DISABLED,
+                    TIMER_HORIZON_EXCEEDED ->
                     new Refused(failure.code(), e.reason(), e.detail());
             case INTERNAL -> new Refused("kv_error", null, "internal error");
         };

@@ -61,7 +61,7 @@ final class TransactionRoutes {
                             failure, TransactionJson.refusal(id, "db_error", refusal.detail()));
             // For as long as it lasts: a bundle that is refused for ever must not come again at
             // once.
-            case KV_DISABLED ->
+            case KV_DISABLED, TIMERS_DISABLED ->
                     exchange.refuse(
                             FORBIDDEN,
                             TransactionJson.refusal(id, failure.code(), refusal.detail()));
@@ -74,6 +74,7 @@ final class TransactionRoutes {
                     ACK_REJECTED,
                     PAYLOAD_TOO_LARGE,
                     KV_PRECONDITION,
+                    TIMER_HORIZON_EXCEEDED,
                     OVERLOADED,
                     DATABASE_AWAY,
                     OUTCOME_UNKNOWN,

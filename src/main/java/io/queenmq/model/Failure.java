@@ -21,6 +21,8 @@ public enum Failure {
     PAYLOAD_TOO_LARGE("payload_too_large", 413, Retry.NEVER),
     /** An operation on a key that must be applied is not; nothing of the call took effect. */
     KV_PRECONDITION("kv_precondition", 409, Retry.NEVER),
+    /** A message is scheduled for a time that is too far ahead. */
+    TIMER_HORIZON_EXCEEDED("timer_horizon_exceeded", 403, Retry.NEVER),
     /** More work waits than the broker may hold; nothing of this request was stored. */
     OVERLOADED("overloaded", 503, Retry.LATER),
     /** A row this request needs is held by somebody else past the deadline; nothing was stored. */
@@ -33,6 +35,8 @@ public enum Failure {
     DEADLINE("deadline", 503, Retry.LATER),
     /** An operator has switched keys off. */
     KV_DISABLED("kv_disabled", 503, Retry.LATER),
+    /** An operator has switched new timers off; those that are pending are delivered. */
+    TIMERS_DISABLED("timers_disabled", 503, Retry.LATER),
     /** The broker is stopping. */
     STOPPING("stopping", 503, Retry.LATER),
     /** Our own bug. */

@@ -196,6 +196,8 @@ public final class Pop implements AutoCloseable {
                     PAYLOAD_TOO_LARGE,
                     KV_PRECONDITION,
                     KV_DISABLED,
+                    TIMERS_DISABLED,
+                    TIMER_HORIZON_EXCEEDED,
                     STOPPING,
                     INTERNAL ->
                     false;

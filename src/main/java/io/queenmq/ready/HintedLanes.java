@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.IntConsumer;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,6 +27,7 @@ public final class HintedLanes implements HintSink {
     private final ReadyProcedures procedures;
     private final IntConsumer queueChanged;
     private final Runnable everythingChanged;
+    private final LongConsumer timerDue;
 
     /** From when on the next look must search; null = the listener was heard last time. */
     private @Nullable Instant lookFrom;
@@ -34,16 +36,19 @@ public final class HintedLanes implements HintSink {
      * @param queueChanged who else keeps something of a queue; called before its polls look again,
      *     must not announce the change again
      * @param everythingChanged the same for all queues
+     * @param timerDue told when timers are due, in ms since 1970
      */
     public HintedLanes(
             ReadyLanes ready,
             Database database,
             IntConsumer queueChanged,
-            Runnable everythingChanged) {
+            Runnable everythingChanged,
+            LongConsumer timerDue) {
         this.ready = ready;
         this.procedures = new ReadyProcedures(database);
         this.queueChanged = queueChanged;
         this.everythingChanged = everythingChanged;
+        this.timerDue = timerDue;
     }
 
     @Override
@@ -65,6 +70,11 @@ public final class HintedLanes implements HintSink {
     public void queueChanged(int queueId) {
         queueChanged.accept(queueId);
         ready.heardChanged(queueId);
+    }
+
+    @Override
+    public void timerDue(long atMs) {
+        timerDue.accept(atMs);
     }
 
     @Override

@@ -94,6 +94,11 @@ public record Frame(
                 envelope);
     }
 
+    /** The same message under an id that was promised before it had an offset. */
+    public Frame promised(UUID id) {
+        return new Frame(key, transactionId, minted, id, traceId, producer, content, payload);
+    }
+
     /** First byte of the message. */
     int flags() {
         return (transactionId == null ? 0 : TRANSACTION_ID)

@@ -25,6 +25,8 @@ final class Refusals {
                     PAYLOAD_TOO_LARGE,
                     KV_PRECONDITION,
                     KV_DISABLED,
+                    TIMERS_DISABLED,
+                    TIMER_HORIZON_EXCEEDED,
                     OVERLOADED,
                     BUSY,
                     DATABASE_AWAY,
@@ -47,9 +49,10 @@ final class Refusals {
                     ACK_REJECTED,
                     PAYLOAD_TOO_LARGE,
                     KV_PRECONDITION,
+                    TIMER_HORIZON_EXCEEDED,
                     INTERNAL ->
                     0;
-            case BUSY, OUTCOME_UNKNOWN, DEADLINE, KV_DISABLED, STOPPING -> 1;
+            case BUSY, OUTCOME_UNKNOWN, DEADLINE, KV_DISABLED, TIMERS_DISABLED, STOPPING -> 1;
             // Spread: the refused would otherwise all come back in the same second.
             case OVERLOADED, DATABASE_AWAY -> ThreadLocalRandom.current().nextInt(1, 4);
         };

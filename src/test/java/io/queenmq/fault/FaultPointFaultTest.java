@@ -95,6 +95,8 @@ final class FaultPointFaultTest {
             "a step of a job: the next one goes on from what is stored, see EpochPropertyTest,"
                     + " EpochDropProceduresTest, JobRunnerTest";
 
+    private static final String TIMERS = "TimerFaultTest; a claim ends by itself";
+
     /** Of the others that change something, why no case is needed. */
     private static final Map<String, String> ELSEWHERE =
             Map.ofEntries(
@@ -111,19 +113,24 @@ final class FaultPointFaultTest {
                     Map.entry("oldest_writer", STORES_NOTHING),
                     Map.entry("safe_instant", STORES_NOTHING),
                     Map.entry("build_epoch", JOB),
+                    Map.entry("change_timers", REPEATED),
                     Map.entry("claim_job", JOB),
+                    Map.entry("claim_timers", TIMERS),
                     Map.entry("clean_deleted_queue", JOB),
                     Map.entry("drop_counts", JOB),
                     Map.entry("drop_epoch", JOB),
                     Map.entry("epoch_work", JOB),
                     Map.entry("evacuate", JOB),
                     Map.entry("expire", JOB),
+                    Map.entry("fail_timers", TIMERS),
+                    Map.entry("fire_timers", TIMERS),
                     Map.entry("flush_counts", "sums that a walk mends, see CountHttpTest"),
                     Map.entry("fold_counts", JOB),
                     Map.entry("keep_job", JOB),
                     Map.entry("open_epoch", JOB),
                     Map.entry("register_jobs", JOB),
                     Map.entry("release_job", JOB),
+                    Map.entry("release_timers", TIMERS),
                     Map.entry("remove_idle_lanes", JOB),
                     Map.entry("sample_epoch", JOB),
                     Map.entry("seal_epochs", JOB),

@@ -70,6 +70,18 @@ class HintTest {
         assertEquals(List.of("written [1, 2]", "everything"), heard("p:1,2;z:9;r;;t:x"));
     }
 
+    @Test
+    void ofSeveralTimersTheEarliestIsTold() {
+        HintOutbox outbox = new HintOutbox();
+        outbox.timerDue(1_800_000_000_001L);
+        outbox.timerDue(1_800_000_000_000L);
+        outbox.laneWritten(1, 7);
+        assertEquals(2, outbox.unsent());
+        assertEquals(List.of("timer 1800000000000", "written [7]"), heard("t:1800000000000;p:7"));
+        assertEquals("t:1800000000000;p:7", outbox.takeAll());
+        assertEquals("", outbox.takeAll());
+    }
+
     private static List<String> heard(String text) {
         List<String> heard = new ArrayList<>();
         HintText.read(
@@ -93,6 +105,11 @@ class HintTest {
                     @Override
                     public void queueChanged(int queueId) {
                         heard.add("changed " + queueId);
+                    }
+
+                    @Override
+                    public void timerDue(long atMs) {
+                        heard.add("timer " + atMs);
                     }
 
                     @Override

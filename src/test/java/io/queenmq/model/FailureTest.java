@@ -46,7 +46,8 @@ class FailureTest {
         for (Failure failure : Failure.values()) {
             boolean later = failure.retry() != Failure.Retry.NEVER;
             assertEquals(later, failure.status() == 503, failure.code());
-            assertEquals(true, Set.of(400, 404, 409, 413, 500, 503).contains(failure.status()));
+            assertEquals(
+                    true, Set.of(400, 403, 404, 409, 413, 500, 503).contains(failure.status()));
         }
     }
 }

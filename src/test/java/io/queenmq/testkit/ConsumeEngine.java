@@ -102,7 +102,8 @@ public final class ConsumeEngine implements AutoCloseable {
                         () -> {
                             groups.everythingChanged();
                             names.everythingChanged();
-                        });
+                        },
+                        timerDue -> {});
         counts = new Counts(Duration.ofHours(1), database, metrics, clock);
         deliveries = new Deliveries(AckConfig.DEFAULT, clock);
         pop =

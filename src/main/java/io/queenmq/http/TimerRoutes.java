@@ -1,0 +1,170 @@
+package io.queenmq.http;
+
+import io.queenmq.model.Names;
+import io.queenmq.model.QueenException;
+import io.queenmq.timer.TimerOp;
+import io.queenmq.timer.Timers;
+import io.queenmq.web.Exchange;
+import io.queenmq.web.Handler;
+import io.queenmq.web.JsonBuffer;
+import io.queenmq.web.Query;
+import io.queenmq.web.Router;
+import java.util.List;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** {@code /api/v1/timers}. Its errors have a form of their own. */
+final class TimerRoutes {
+    private static final int LIST_LIMIT = 100;
+    private static final int LIST_LIMIT_MAX = 1_000;
+    private static final int PREFIX_BYTES_MAX = 128;
+
+    private final Timers timers;
+
+    TimerRoutes(Timers timers) {
+        this.timers = timers;
+    }
+
+    void addTo(Router.Builder routes) {
+        routes.route("POST", "/api/v1/timers", refusing(counted(this::change)))
+                .route("DELETE", "/api/v1/timers/:queue/*timerKey", refusing(this::cancel))
+                .read("/api/v1/timers/:queue/*timerKey", refusing(this::peek))
+                .read("/api/v1/timers/:queue", refusing(this::list));
+    }
+
+    private void change(Exchange exchange) {
+        List<TimerOp> ops = TimerJson.read(exchange.body(), timers.config());
+        exchange.ok(TimerJson.write(timers.change(exchange.caller(), ops)));
+    }
+
+    private void cancel(Exchange exchange) {
+        TimerOp op =
+                new TimerOp.Cancel(
+                        queue(exchange), timerKey(exchange), exchange.query().text("txn"));
+        exchange.ok(TimerJson.write(timers.change(exchange.caller(), List.of(op)).getFirst()));
+    }
+
+    private void peek(Exchange exchange) {
+        String queue = queue(exchange);
+        String timerKey = timerKey(exchange);
+        exchange.ok(
+                timers.find(exchange.caller().tenant(), queue, timerKey)
+                        .map(timer -> TimerJson.write(queue, timer))
+                        .orElseGet(() -> TimerJson.missing(queue, timerKey)));
+    }
+
+    private void list(Exchange exchange) {
+        UUID tenant = exchange.caller().tenant();
+        String queue = queue(exchange);
+        Query query = exchange.query();
+        String mode = query.text("mode");
+        switch (mode) {
+            case null -> {
+                int limit = limit(query.text("limit"));
+                String after = query.text("after");
+                exchange.ok(
+                        TimerJson.write(
+                                queue,
+                                timers.list(
+                                        tenant,
+                                        queue,
+                                        after == null
+                                                ? null
+                                                : TimerJson.fit(
+                                                        "timers_after_invalid",
+                                                        "after",
+                                                        after,
+                                                        Names.TRANSACTION_ID_BYTES_MAX),
+                                        limit + 1),
+                                limit));
+            }
+            case "count" ->
+                    exchange.ok(TimerJson.count(timers.count(tenant, queue, prefix(query))));
+            default ->
+                    throw TimerJson.bad(
+                            "timers_read_mode_unknown", "mode must be count, got " + mode);
+        }
+    }
+
+    private static int limit(@Nullable String text) {
+        try {
+            return text == null ? LIST_LIMIT : Math.clamp(Long.parseLong(text), 1, LIST_LIMIT_MAX);
+        } catch (NumberFormatException e) {
+            return LIST_LIMIT;
+        }
+    }
+
+    private static String prefix(Query query) {
+        if (query.has("after") || query.has("limit")) {
+            throw TimerJson.bad(
+                    "timers_count_page_parameters", "a count takes neither after nor limit");
+        }
+        String prefix = query.text("prefix");
+        if (prefix == null || prefix.isEmpty()) {
+            throw TimerJson.bad("timers_count_prefix_required", "a count needs a prefix");
+        }
+        TimerJson.fit("timers_count_prefix_invalid", "prefix", prefix, Integer.MAX_VALUE);
+        return TimerJson.fit("timers_count_prefix_too_long", "prefix", prefix, PREFIX_BYTES_MAX);
+    }
+
+    private static String queue(Exchange exchange) {
+        return TimerJson.queue("queue", exchange.segment("queue"));
+    }
+
+    private static String timerKey(Exchange exchange) {
+        return TimerJson.timerKey("timerKey", exchange.segment("timerKey"));
+    }
+
+    private Handler counted(Handler handler) {
+        return exchange -> {
+            try {
+                handler.handle(exchange);
+            } catch (QueenException e) {
+                timers.refused(e.failure());
+                throw e;
+            }
+        };
+    }
+
+    private static Handler refusing(Handler handler) {
+        return exchange -> {
+            try {
+                handler.handle(exchange);
+            } catch (QueenException e) {
+                exchange.refuse(e.failure(), refusal(e));
+            }
+        };
+    }
+
+    private static JsonBuffer refusal(QueenException e) {
+        return switch (e.failure()) {
+            case BAD_REQUEST, NOT_FOUND, DUPLICATE, ACK_REJECTED, KV_PRECONDITION ->
+                    body(
+                            "timers_bad_request",
+                            e.reason() == null ? "timers_bad_request" : e.reason(),
+                            e.detail());
+            case QUEUE_ENCRYPTED, BODY_TOO_LARGE, TIMERS_DISABLED, KV_DISABLED ->
+                    body(e.failure().code(), e.failure().code(), e.detail());
+            case PAYLOAD_TOO_LARGE ->
+                    body(e.failure().code(), "timers_payload_too_large", e.detail());
+            case TIMER_HORIZON_EXCEEDED -> body(e.failure().code(), "timers_horizon", e.detail());
+            case OVERLOADED -> body("timers_unavailable", "timers_pool_exhausted", e.detail());
+            case DEADLINE -> body("timers_unavailable", "timers_timeout", e.detail());
+            case DATABASE_AWAY -> body("timers_unavailable", "connection", e.detail());
+            case BUSY, OUTCOME_UNKNOWN, STOPPING ->
+                    body("timers_unavailable", e.failure().code(), e.detail());
+            case INTERNAL -> body("timers_error", e.failure().code(), "internal error");
+        };
+    }
+
+    private static JsonBuffer body(String error, String reason, String detail) {
+        return new JsonBuffer(192)
+                .raw("{\"error\":")
+                .string(error)
+                .raw(",\"reason\":")
+                .string(reason)
+                .raw(",\"detail\":")
+                .string(detail)
+                .raw('}');
+    }
+}

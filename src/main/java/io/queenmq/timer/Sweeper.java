@@ -1,0 +1,333 @@
+package io.queenmq.timer;
+
+import io.queenmq.cipher.PayloadCipher;
+import io.queenmq.count.Counts;
+import io.queenmq.db.Database;
+import io.queenmq.db.LostAnswer;
+import io.queenmq.model.Failure;
+import io.queenmq.model.QueenException;
+import io.queenmq.ready.LaneWrites;
+import io.queenmq.ready.ReadyLanes;
+import io.queenmq.runtime.Clock;
+import io.queenmq.timer.TimerMeters.FailureClass;
+import io.queenmq.timer.TimerProcedures.Claim;
+import io.queenmq.timer.TimerProcedures.Fired;
+import io.queenmq.timer.TimerProcedures.Probe;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Fires what is due and sleeps until the next timer is. Every broker has one and none leads: a
+ * timer that one has claimed the others pass over. Runs on a thread of its own.
+ */
+final class Sweeper {
+    private static final Logger LOG = System.getLogger(Sweeper.class.getName());
+
+    /** What is due but could not be claimed is held by somebody, for a moment most likely. */
+    private static final int HELD_PAUSE_MIN_MS = 25;
+
+    private static final int HELD_PAUSE_MAX_MS = 200;
+
+    private final TimersConfig config;
+    private final Database database;
+    private final TimerProcedures procedures;
+    private final TimerAlarm alarm;
+    private final BooleanSupplier hears;
+    private final BooleanSupplier fires;
+    private final ReadyLanes ready;
+    private final Counts counts;
+    private final PayloadCipher cipher;
+    private final TimerMeters meters;
+    private final Clock clock;
+    private final CountDownLatch stopped = new CountDownLatch(1);
+    private volatile boolean stopping;
+
+    /**
+     * @param hears whether others who schedule can be heard
+     * @param fires whether operators let it
+     * @param ready told of lanes that got messages
+     * @param counts told of the messages
+     */
+    Sweeper(
+            TimersConfig config,
+            Database database,
+            TimerProcedures procedures,
+            TimerAlarm alarm,
+            BooleanSupplier hears,
+            BooleanSupplier fires,
+            ReadyLanes ready,
+            Counts counts,
+            PayloadCipher cipher,
+            TimerMeters meters,
+            Clock clock) {
+        this.config = config;
+        this.database = database;
+        this.procedures = procedures;
+        this.alarm = alarm;
+        this.hears = hears;
+        this.fires = fires;
+        this.ready = ready;
+        this.counts = counts;
+        this.cipher = cipher;
+        this.meters = meters;
+        this.clock = clock;
+    }
+
+    /**
+     * Goes on until it is told to stop or something breaks; an outage of the database it waits out.
+     */
+    void sweep(Runnable atWork) throws InterruptedException {
+        boolean held = false;
+        while (!stopping) {
+            try {
+                alarm.looking();
+                boolean on = fires.getAsBoolean();
+                int claimed = on ? cycle() : 0;
+                Probe probe = procedures.probe(config.dueMax());
+                long nanos = clock.nanos();
+                meters.looked(probe);
+                atWork.run();
+                // Once may be a timer whose time came between the two calls.
+                boolean heldBefore = held;
+                held = claimed == 0 && probe.due() > 0;
+                if (!on) {
+                    rest(config.deafSleepMax().toMillis());
+                } else if (held && heldBefore) {
+                    rest(ThreadLocalRandom.current().nextInt(HELD_PAUSE_MIN_MS, HELD_PAUSE_MAX_MS));
+                } else {
+                    Duration longest =
+                            hears.getAsBoolean() ? config.idleSleepMax() : config.deafSleepMax();
+                    meters.sleeps(longest);
+                    alarm.await(probe.readAt(), nanos, probe.next(), longest);
+                }
+            } catch (QueenException e) {
+                if (e.failure() == Failure.STOPPING || !isTransient(e)) {
+                    throw e;
+                }
+                LOG.log(Level.DEBUG, "timers wait for the database", e);
+                rest(config.deafSleepMax().toMillis());
+            }
+        }
+        stopped.countDown();
+    }
+
+    /** Lets what is claimed be fired, for at most so long: others would have to wait for it. */
+    void stop(Duration patience) throws InterruptedException {
+        stopping = true;
+        alarm.look();
+        if (!stopped.await(patience.toMillis(), TimeUnit.MILLISECONDS)) {
+            LOG.log(Level.WARNING, "the sweeper is stopped in the midst of its work");
+        }
+    }
+
+    private static void rest(long ms) throws InterruptedException {
+        TimeUnit.MILLISECONDS.sleep(ms);
+    }
+
+    /** Nothing about the timers: the same may succeed in a while. */
+    private static boolean isTransient(QueenException e) {
+        return e.failure().retry() != Failure.Retry.NEVER;
+    }
+
+    /**
+     * Fires what is due, a commit's worth at a time. Not for longer than half of what a claim
+     * lasts: then it looks at the clock again, and others had their turn.
+     *
+     * @return how many were claimed
+     */
+    private int cycle() {
+        long start = clock.nanos();
+        int claimed = 0;
+        boolean more = true;
+        while (more
+                && claimed < config.cycleMax()
+                && clock.nanos() - start < config.lease().toNanos() / 2) {
+            long claimNanos = clock.nanos();
+            Claim claim =
+                    procedures.claim(
+                            config.claimBatch(), config.fireBytesMax(), config.lease().toMillis());
+            claimed += claim.timers().size();
+            more = claim.timers().size() >= config.claimBatch() && !stopping;
+            if (claim.claimedAt() != null) {
+                fire(claim.timers(), claim.claimedAt(), claimNanos);
+            }
+        }
+        if (claimed > 0) {
+            meters.rows.increment(claimed);
+            meters.cycleMs.record((clock.nanos() - start) / 1e6);
+        }
+        return claimed;
+    }
+
+    private void fire(List<ClaimedTimer> timers, Instant claimedAt, long claimNanos) {
+        List<List<List<ClaimedTimer>>> lanes = LaneVolley.byLane(seal(timers));
+        for (int run = 0; !lanes.isEmpty(); run++) {
+            List<LaneVolley> volley = new ArrayList<>(lanes.size());
+            for (List<List<ClaimedTimer>> lane : lanes) {
+                volley.add(LaneVolley.of(lane.get(run)));
+            }
+            List<Boolean> done = fire(volley, claimedAt.plusNanos(clock.nanos() - claimNanos));
+            List<List<List<ClaimedTimer>>> rest = new ArrayList<>();
+            for (int i = 0; i < lanes.size(); i++) {
+                List<List<ClaimedTimer>> lane = lanes.get(i);
+                if (run + 1 == lane.size()) {
+                    continue;
+                }
+                if (done.get(i)) {
+                    rest.add(lane);
+                } else {
+                    // Never before those that were to come first.
+                    release(
+                            lane.subList(run + 1, lane.size()).stream()
+                                    .flatMap(List::stream)
+                                    .toList(),
+                            config.busyPause());
+                }
+            }
+            lanes = rest;
+        }
+    }
+
+    /** What can be stored, payloads in envelopes where the queue wants that. */
+    private List<ClaimedTimer> seal(List<ClaimedTimer> timers) {
+        List<ClaimedTimer> storable = new ArrayList<>(timers.size());
+        List<ClaimedTimer> refused = new ArrayList<>();
+        for (ClaimedTimer timer : timers) {
+            if (!timer.queueEncrypts() || timer.encrypted()) {
+                storable.add(timer);
+            } else if (cipher.hasKey()) {
+                storable.add(timer.sealed(cipher.seal(timer.payload())));
+            } else {
+                refused.add(timer);
+            }
+        }
+        if (!refused.isEmpty()) {
+            // Another broker may have the key.
+            meters.failed(FailureClass.CONFIG, refused.size());
+            release(refused, config.pauseMin());
+        }
+        return storable;
+    }
+
+    /**
+     * Whether each lane's timers are done with. Where one of them cannot be stored, the others must
+     * not suffer: then each lane, and at last each timer, is fired for itself.
+     */
+    private List<Boolean> fire(List<LaneVolley> volley, Instant at) {
+        try {
+            List<Boolean> done = new ArrayList<>(volley.size());
+            List<LaneWrites.Lane> written = new ArrayList<>(volley.size());
+            for (Fired fired : procedures.fire(volley, config.busyPause().toMillis())) {
+                done.add(conclude(volley.get(fired.lane()), fired, at, written));
+            }
+            if (!written.isEmpty()) {
+                ready.written(written);
+            }
+            return done;
+        } catch (QueenException e) {
+            if (LostAnswer.decide(database, e)) {
+                // They may be in the log, and polls waiting for them.
+                ready.anythingMoved();
+            }
+            if (isTransient(e)) {
+                List<ClaimedTimer> timers = timersOf(volley);
+                meters.failed(FailureClass.TRANSIENT, timers.size());
+                release(timers, config.pauseMin());
+                return volley.stream().map(_ -> false).toList();
+            }
+            return oneByOne(volley, at, e);
+        }
+    }
+
+    private List<Boolean> oneByOne(List<LaneVolley> volley, Instant at, QueenException why) {
+        List<Boolean> done = new ArrayList<>(volley.size());
+        for (LaneVolley lane : volley) {
+            if (volley.size() > 1) {
+                done.addAll(fire(List.of(lane), at));
+            } else if (lane.timers().size() > 1) {
+                for (ClaimedTimer timer : lane.timers()) {
+                    fire(List.of(LaneVolley.of(List.of(timer))), at);
+                }
+                done.add(true);
+            } else {
+                fail(lane.timers(), why);
+                done.add(true);
+            }
+        }
+        return done;
+    }
+
+    private boolean conclude(
+            LaneVolley lane, Fired fired, Instant at, List<LaneWrites.Lane> written) {
+        meters.duplicate.increment(fired.dropped());
+        switch (fired.verdict()) {
+            case "fired" -> {
+                int messages = lane.timers().size();
+                meters.fired.increment(messages);
+                for (ClaimedTimer timer : lane.timers()) {
+                    meters.lag.record(Duration.between(timer.deliverAt(), at));
+                }
+                counts.stored(fired.queueId(), messages, lane.bytes());
+                written.add(
+                        new LaneWrites.Lane(
+                                lane.tenant(),
+                                fired.queueId(),
+                                lane.queue(),
+                                fired.partitionNumber(),
+                                lane.partition(),
+                                fired.lastOffset()));
+                return true;
+            }
+            case "stale" -> meters.stale.increment(lane.timers().size());
+            case "busy" -> {
+                meters.busy.increment();
+                meters.failed(FailureClass.TRANSIENT, lane.timers().size());
+            }
+            case "duplicate", "unsealed" -> {
+                // What is left can be claimed at once.
+            }
+            default -> throw new IllegalStateException("fire_timers said " + fired.verdict());
+        }
+        return false;
+    }
+
+    private static List<ClaimedTimer> timersOf(List<LaneVolley> volley) {
+        return volley.stream().flatMap(lane -> lane.timers().stream()).toList();
+    }
+
+    /** Otherwise they would have to wait for the end of their claim, as they do if this fails. */
+    private void release(List<ClaimedTimer> timers, Duration pause) {
+        try {
+            procedures.release(timers, pause.toMillis());
+        } catch (QueenException e) {
+            LOG.log(Level.DEBUG, "claims end by themselves", e);
+        }
+    }
+
+    private void fail(List<ClaimedTimer> timers, QueenException why) {
+        meters.failed(FailureClass.PERMANENT, timers.size());
+        String error =
+                why.getCause() == null || why.getCause().getMessage() == null
+                        ? why.detail()
+                        : why.getCause().getMessage();
+        try {
+            meters.deadLetters.increment(
+                    procedures.fail(
+                            timers,
+                            timers.stream().map(_ -> error).toList(),
+                            config.attemptsMax(),
+                            config.pauseMin().toMillis(),
+                            config.pauseMax().toMillis()));
+        } catch (QueenException e) {
+            LOG.log(Level.DEBUG, "claims end by themselves", e);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+package io.queenmq.timer;
+
+import io.queenmq.hint.HintOutbox;
+import io.queenmq.runtime.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Wakes the sweeper at the time of the earliest timer that anybody told of, and tells other brokers
+ * of times that are earlier than those they know. Any thread.
+ */
+public final class TimerAlarm {
+    private static final long NEVER = Long.MAX_VALUE;
+
+    private final HintOutbox outbox;
+    private final Clock clock;
+
+    /** Guards everything below. */
+    private final ReentrantLock alarmLock = new ReentrantLock();
+
+    private final Condition rung = alarmLock.newCondition();
+
+    /** Earliest time told of since the sweeper last looked, in ms of the database's clock. */
+    private long earliestMs = NEVER;
+
+    /** What every broker was told last: until then there is no need to tell of a later time. */
+    private long announcedMs = NEVER;
+
+    public TimerAlarm(HintOutbox outbox, Clock clock) {
+        this.outbox = outbox;
+        this.clock = clock;
+    }
+
+    /** This broker has scheduled a message; called after the commit. */
+    public void scheduled(Instant deliverAt) {
+        long ms = deliverAt.toEpochMilli();
+        if (ring(ms)) {
+            outbox.timerDue(ms);
+        }
+    }
+
+    /** Somebody else has. */
+    public void heard(long deliverAtMs) {
+        ring(deliverAtMs);
+    }
+
+    /** Something may have been scheduled that nobody told of. */
+    public void look() {
+        alarmLock.lock();
+        try {
+            earliestMs = Long.MIN_VALUE;
+            rung.signalAll();
+        } finally {
+            alarmLock.unlock();
+        }
+    }
+
+    /** Whether the others do not know of a time that is as early. */
+    private boolean ring(long ms) {
+        alarmLock.lock();
+        try {
+            if (ms < earliestMs) {
+                earliestMs = ms;
+                rung.signalAll();
+            }
+            boolean news = ms < announcedMs || announcedMs <= clock.now().toEpochMilli();
+            if (news) {
+                announcedMs = ms;
+            }
+            return news;
+        } finally {
+            alarmLock.unlock();
+        }
+    }
+
+    /** The sweeper is about to look: what is told from now on it may not see. */
+    void looking() {
+        alarmLock.lock();
+        try {
+            earliestMs = NEVER;
+        } finally {
+            alarmLock.unlock();
+        }
+    }
+
+    /**
+     * Waits until a timer can be claimed.
+     *
+     * @param readAt what the database's clock showed at {@code readNanos}
+     * @param next earliest time that was found; null = there is none
+     * @param longest after so long the sweeper looks whatever it knows
+     */
+    void await(Instant readAt, long readNanos, @Nullable Instant next, Duration longest)
+            throws InterruptedException {
+        alarmLock.lockInterruptibly();
+        try {
+            // Rounded up: a timer of this millisecond must not be looked for before it is over.
+            long nextMs = next == null ? NEVER : next.plusNanos(999_999).toEpochMilli();
+            long deadlineNanos = readNanos + longest.toNanos();
+            long left = left(readAt, readNanos, nextMs, deadlineNanos);
+            while (left > 0) {
+                rung.awaitNanos(left);
+                left = left(readAt, readNanos, nextMs, deadlineNanos);
+            }
+        } finally {
+            alarmLock.unlock();
+        }
+    }
+
+    private long left(Instant readAt, long readNanos, long nextMs, long deadlineNanos) {
+        long now = clock.nanos();
+        long dueMs = Math.min(nextMs, earliestMs);
+        if (dueMs == Long.MIN_VALUE) {
+            return 0;
+        }
+        long untilDeadline = deadlineNanos - now;
+        if (dueMs == NEVER) {
+            return untilDeadline;
+        }
+        // Anybody may tell of any time: an absurd one must not overflow.
+        long aheadMs = Math.clamp(dueMs - readAt.toEpochMilli(), 0, TimeUnit.DAYS.toMillis(1));
+        Instant due = Instant.ofEpochMilli(readAt.toEpochMilli() + aheadMs);
+        long aheadNanos = Duration.between(readAt, due).toNanos();
+        return Math.min(untilDeadline, readNanos + aheadNanos - now);
+    }
+}

@@ -1,0 +1,164 @@
+package io.queenmq.timer;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.DistributionSummary;
+import io.micrometer.core.instrument.Timer;
+import io.queenmq.metrics.Metrics;
+import io.queenmq.model.Failure;
+import io.queenmq.timer.TimerProcedures.Probe;
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What the timer room counts. */
+final class TimerMeters {
+    /** Why a fire came to nothing. */
+    enum FailureClass {
+        /** The database, or somebody in it, was in the way: the timer is tried again as it is. */
+        TRANSIENT,
+        /** The reason lies in the timer. */
+        PERMANENT,
+        /** The reason lies in the settings of this broker. */
+        CONFIG
+    }
+
+    /** Why a request was refused. */
+    enum Rejection {
+        SHAPE,
+        PAYLOAD_TOO_LARGE,
+        HORIZON,
+        UNAVAILABLE,
+        DISABLED
+    }
+
+    final Counter changed;
+    final Counter fired;
+    final Counter duplicate;
+    final Counter stale;
+    final Counter busy;
+    final Counter deadLetters;
+    final Counter rows;
+    final Timer lag;
+    final DistributionSummary cycleMs;
+    private final Map<Rejection, Counter> rejected = new EnumMap<>(Rejection.class);
+    private final Map<FailureClass, Counter> failures = new EnumMap<>(FailureClass.class);
+    private volatile @Nullable Probe probe;
+    private volatile long sleepMs;
+
+    TimerMeters(Metrics metrics, int dueMax) {
+        changed = metrics.counter("queen_timers_changed_total", "Timers scheduled or cancelled.");
+        String fires = "queen_timers_fired_total";
+        String ofFires =
+                "Timers that are gone: stored as messages, or dropped as duplicates; or lost to"
+                        + " another broker.";
+        fired = metrics.counter(fires, ofFires, "result", "fired");
+        duplicate = metrics.counter(fires, ofFires, "result", "duplicate");
+        stale = metrics.counter(fires, ofFires, "result", "stale");
+        busy =
+                metrics.counter(
+                        "queen_timers_busy_total",
+                        "Lanes held by others as their timers were to be fired.");
+        deadLetters = metrics.counter("queen_timers_dlq_total", "Timers that became dead letters.");
+        for (FailureClass each : FailureClass.values()) {
+            failures.put(
+                    each,
+                    metrics.counter(
+                            "queen_timers_fire_failures_total",
+                            "Fires that came to nothing.",
+                            "class",
+                            each.name().toLowerCase(Locale.ROOT)));
+        }
+        for (Rejection each : Rejection.values()) {
+            rejected.put(
+                    each,
+                    metrics.counter(
+                            "queen_timers_schedule_rejected_total",
+                            "Requests to change timers that were refused.",
+                            "reason",
+                            each.name().toLowerCase(Locale.ROOT)));
+        }
+        lag =
+                metrics.timer(
+                        "queen_timers_fire_lag_seconds",
+                        "How much later than scheduled messages were stored.");
+        rows = metrics.counter("queen_sweeper_rows_total", "Timers claimed.", "phase", "fire");
+        cycleMs =
+                metrics.distribution(
+                        "queen_sweeper_cycle_milliseconds",
+                        "Time of a cycle that claimed something.",
+                        "phase",
+                        "fire");
+        metrics.gauge("queen_timers_due", "Timers that were due at the last look.", this::due);
+        metrics.gauge(
+                "queen_timers_due_capped",
+                "1 while there are more of them than are counted.",
+                () -> due() >= dueMax ? 1 : 0);
+        metrics.gauge(
+                "queen_timers_oldest_late_seconds",
+                "How late the oldest of them was.",
+                this::oldestLateSeconds);
+        metrics.gauge(
+                "queen_sweeper_sleep_milliseconds",
+                "Longest time from the last look to the next.",
+                () -> sleepMs);
+    }
+
+    void failed(FailureClass reason, int timers) {
+        count(failures, reason, timers);
+    }
+
+    void rejected(Failure failure) {
+        Rejection reason =
+                switch (failure) {
+                    case BAD_REQUEST,
+                            NOT_FOUND,
+                            DUPLICATE,
+                            ACK_REJECTED,
+                            KV_PRECONDITION,
+                            QUEUE_ENCRYPTED,
+                            BODY_TOO_LARGE ->
+                            Rejection.SHAPE;
+                    case PAYLOAD_TOO_LARGE -> Rejection.PAYLOAD_TOO_LARGE;
+                    case TIMER_HORIZON_EXCEEDED -> Rejection.HORIZON;
+                    case TIMERS_DISABLED, KV_DISABLED -> Rejection.DISABLED;
+                    case OVERLOADED,
+                            BUSY,
+                            DATABASE_AWAY,
+                            OUTCOME_UNKNOWN,
+                            DEADLINE,
+                            STOPPING,
+                            INTERNAL ->
+                            Rejection.UNAVAILABLE;
+                };
+        count(rejected, reason, 1);
+    }
+
+    private static <K> void count(Map<K, Counter> counters, K reason, int timers) {
+        Counter counter = counters.get(reason);
+        if (counter != null) {
+            counter.increment(timers);
+        }
+    }
+
+    void looked(Probe latest) {
+        probe = latest;
+    }
+
+    void sleeps(Duration longest) {
+        sleepMs = longest.toMillis();
+    }
+
+    private int due() {
+        Probe latest = probe;
+        return latest == null ? 0 : latest.due();
+    }
+
+    private double oldestLateSeconds() {
+        Probe latest = probe;
+        return latest == null || latest.oldestDue() == null
+                ? 0
+                : Duration.between(latest.oldestDue(), latest.readAt()).toMillis() / 1e3;
+    }
+}

@@ -1,0 +1,404 @@
+package io.queenmq.timer;
+
+import io.queenmq.db.Database;
+import io.queenmq.db.Rows;
+import io.queenmq.model.Slice;
+import io.queenmq.segment.Segment;
+import java.sql.Array;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.function.Function;
+import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
+
+/** The calls on timers. */
+final class TimerProcedures {
+    private static final String CHANGE =
+            "select ordinal, status, transaction_id, deliver_at"
+                    + " from queen_store.change_timers(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    private static final String PROBE =
+            "select read_at, next_at, due, oldest_due_at from queen_store.probe_timers(?)";
+    private static final String CLAIM =
+            "select tenant_id, queue, timer_key, claim_token, partition, deliver_at,"
+                    + " transaction_id, message_id, payload, encrypted, dedup, producer,"
+                    + " queue_encrypts, claimed_at from queen_store.claim_timers(?, ?, ?)";
+    private static final String FIRE =
+            "select lane, verdict, queue_id, partition_id, last_offset, dropped"
+                    + " from queen_store.fire_timers(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+                    + " ?)";
+    private static final String RELEASE = "select queen_store.release_timers(?, ?, ?, ?, ?)";
+    private static final String FAIL = "select queen_store.fail_timers(?, ?, ?, ?, ?, ?, ?, ?)";
+    private static final String READ =
+            "select timer_key, partition, deliver_at, transaction_id, message_id, payload,"
+                    + " encrypted, dedup, producer, attempts, last_error, claimed, created_at,"
+                    + " updated_at from queen_store.read_timers(?, ?, ?, ?, ?, ?)";
+    private static final String COUNT = "select queen_store.count_timers(?, ?, ?)";
+
+    /**
+     * When the next timer is due.
+     *
+     * @param readAt time of the database
+     * @param next null = there is none
+     * @param due how many can be claimed now
+     * @param oldestDue since when the oldest of them; null = there is none
+     */
+    record Probe(Instant readAt, @Nullable Instant next, int due, @Nullable Instant oldestDue) {}
+
+    /**
+     * Timers that this broker may fire, oldest first.
+     *
+     * @param claimedAt time of the database; null = none
+     */
+    record Claim(List<ClaimedTimer> timers, @Nullable Instant claimedAt) {}
+
+    /**
+     * What became of a lane.
+     *
+     * @param lane its place
+     * @param verdict as fire_timers says
+     * @param dropped timers that went without a message
+     */
+    record Fired(
+            int lane,
+            String verdict,
+            int queueId,
+            long partitionNumber,
+            long lastOffset,
+            int dropped) {}
+
+    private final Database database;
+
+    TimerProcedures(Database database) {
+        this.database = database;
+    }
+
+    /** Carries out all of them or none; one result per operation, in their order. */
+    List<TimerResult> change(TimerChanges changes) {
+        return database.call(
+                "change_timers",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection().prepareStatement(CHANGE)) {
+                        statement.setObject(1, changes.tenant());
+                        array(statement, 2, "text", changes.queues());
+                        array(statement, 3, "text", changes.timerKeys());
+                        array(statement, 4, "bool", changes.cancels());
+                        array(statement, 5, "int8", changes.delaysUs());
+                        array(statement, 6, "timestamptz", changes.deliverAts());
+                        array(statement, 7, "text", changes.partitions());
+                        array(statement, 8, "text", changes.transactionIds());
+                        array(statement, 9, "uuid", changes.messageIds());
+                        array(statement, 10, "bytea", changes.payloads());
+                        array(statement, 11, "bool", changes.encrypted());
+                        array(statement, 12, "bool", changes.dedup());
+                        statement.setString(13, changes.producer());
+                        return results(statement, changes);
+                    }
+                });
+    }
+
+    private static List<TimerResult> results(PreparedStatement statement, TimerChanges changes)
+            throws SQLException {
+        @Nullable TimerResult[] results = new @Nullable TimerResult[changes.ops().size()];
+        try (ResultSet row = statement.executeQuery()) {
+            while (row.next()) {
+                int index = row.getInt(1) - 1;
+                results[index] =
+                        changes.result(
+                                index, row.getString(2), row.getString(3), instantOrNull(row, 4));
+            }
+        }
+        List<TimerResult> all = new ArrayList<>(results.length);
+        for (TimerResult result : results) {
+            if (result == null) {
+                throw new IllegalStateException("change_timers left an operation out");
+            }
+            all.add(result);
+        }
+        return all;
+    }
+
+    Probe probe(int dueMax) {
+        return database.repeatable(
+                "probe_timers",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection().prepareStatement(PROBE)) {
+                        statement.setInt(1, dueMax);
+                        return Rows.only(
+                                statement,
+                                row ->
+                                        new Probe(
+                                                instant(row, 1),
+                                                instantOrNull(row, 2),
+                                                row.getInt(3),
+                                                instantOrNull(row, 4)));
+                    }
+                });
+    }
+
+    Claim claim(int limit, long bytesMax, long leaseMs) {
+        return database.call(
+                "claim_timers",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection().prepareStatement(CLAIM)) {
+                        statement.setInt(1, limit);
+                        statement.setLong(2, bytesMax);
+                        statement.setInt(3, (int) leaseMs);
+                        List<ClaimedTimer> timers = new ArrayList<>();
+                        Instant claimedAt = null;
+                        try (ResultSet row = statement.executeQuery()) {
+                            while (row.next()) {
+                                timers.add(claimed(row));
+                                claimedAt = instant(row, 14);
+                            }
+                        }
+                        timers.sort(
+                                Comparator.comparing(ClaimedTimer::deliverAt)
+                                        .thenComparing(ClaimedTimer::timerKey));
+                        return new Claim(timers, claimedAt);
+                    }
+                });
+    }
+
+    private static ClaimedTimer claimed(ResultSet row) throws SQLException {
+        return new ClaimedTimer(
+                row.getObject(1, UUID.class),
+                row.getString(2),
+                row.getString(3),
+                row.getObject(4, UUID.class),
+                row.getString(5),
+                instant(row, 6),
+                row.getString(7),
+                row.getObject(8, UUID.class),
+                Slice.of(row.getBytes(9)),
+                row.getBoolean(10),
+                row.getBoolean(11),
+                row.getString(12),
+                row.getBoolean(13));
+    }
+
+    /** Fires the timers of lanes that are all different; one verdict per lane, in their order. */
+    List<Fired> fire(List<LaneVolley> lanes, long busyPauseMs) {
+        List<ClaimedTimer> timers = new ArrayList<>();
+        List<Integer> timerLanes = new ArrayList<>();
+        List<Segment> segments = new ArrayList<>();
+        List<Integer> segmentLanes = new ArrayList<>();
+        for (int i = 0; i < lanes.size(); i++) {
+            for (ClaimedTimer timer : lanes.get(i).timers()) {
+                timers.add(timer);
+                timerLanes.add(i + 1);
+            }
+            for (Segment segment : lanes.get(i).segments()) {
+                segments.add(segment);
+                segmentLanes.add(i + 1);
+            }
+        }
+        return database.call(
+                "fire_timers",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection().prepareStatement(FIRE)) {
+                        names(statement, timers);
+                        array(statement, 5, "int4", timerLanes.toArray(Integer[]::new));
+                        array(statement, 6, "uuid", column(lanes, LaneVolley::tenant, UUID[]::new));
+                        array(
+                                statement,
+                                7,
+                                "text",
+                                column(lanes, LaneVolley::queue, String[]::new));
+                        array(
+                                statement,
+                                8,
+                                "text",
+                                column(lanes, LaneVolley::partition, String[]::new));
+                        array(
+                                statement,
+                                9,
+                                "int8",
+                                column(lanes, LaneVolley::flushId, Long[]::new));
+                        array(
+                                statement,
+                                10,
+                                "bool",
+                                column(lanes, LaneVolley::dedup, Boolean[]::new));
+                        array(
+                                statement,
+                                11,
+                                "bool",
+                                column(lanes, LaneVolley::sealed, Boolean[]::new));
+                        array(statement, 12, "int4", segmentLanes.toArray(Integer[]::new));
+                        array(
+                                statement,
+                                13,
+                                "int4",
+                                column(segments, Segment::messageCount, Integer[]::new));
+                        array(
+                                statement,
+                                14,
+                                "bytea",
+                                column(segments, Segment::keys, byte[][]::new));
+                        array(
+                                statement,
+                                15,
+                                "bytea",
+                                column(segments, Segment::frames, byte[][]::new));
+                        statement.setInt(16, (int) busyPauseMs);
+                        return Rows.list(
+                                statement,
+                                row ->
+                                        new Fired(
+                                                row.getInt(1) - 1,
+                                                row.getString(2),
+                                                row.getInt(3),
+                                                row.getLong(4),
+                                                row.getLong(5),
+                                                row.getInt(6)));
+                    }
+                });
+    }
+
+    /** Gives claims back; how many were still ours. */
+    int release(List<ClaimedTimer> timers, long pauseMs) {
+        return database.call(
+                "release_timers",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection().prepareStatement(RELEASE)) {
+                        names(statement, timers);
+                        statement.setInt(5, (int) pauseMs);
+                        return Rows.only(statement, row -> row.getInt(1));
+                    }
+                });
+    }
+
+    /** Charges them an attempt; how many became dead letters. */
+    int fail(
+            List<ClaimedTimer> timers,
+            List<String> errors,
+            int attemptsMax,
+            long pauseMinMs,
+            long pauseMaxMs) {
+        return database.call(
+                "fail_timers",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection().prepareStatement(FAIL)) {
+                        names(statement, timers);
+                        array(statement, 5, "text", errors.toArray(String[]::new));
+                        statement.setInt(6, attemptsMax);
+                        statement.setInt(7, (int) pauseMinMs);
+                        statement.setInt(8, (int) pauseMaxMs);
+                        return Rows.only(statement, row -> row.getInt(1));
+                    }
+                });
+    }
+
+    Optional<PendingTimer> find(UUID tenant, String queue, String timerKey) {
+        return read(tenant, queue, timerKey, null, 1).stream().findFirst();
+    }
+
+    /** Those behind a key, in order of the bytes of their keys. */
+    List<PendingTimer> list(UUID tenant, String queue, @Nullable String after, int limit) {
+        return read(tenant, queue, null, after, limit);
+    }
+
+    private List<PendingTimer> read(
+            UUID tenant,
+            String queue,
+            @Nullable String timerKey,
+            @Nullable String after,
+            int limit) {
+        return database.repeatable(
+                "read_timers",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection().prepareStatement(READ)) {
+                        statement.setObject(1, tenant);
+                        statement.setString(2, queue);
+                        array(
+                                statement,
+                                3,
+                                "text",
+                                timerKey == null ? null : new String[] {timerKey});
+                        statement.setString(4, after);
+                        statement.setInt(5, limit);
+                        statement.setBoolean(6, timerKey != null);
+                        return Rows.list(statement, TimerProcedures::pending);
+                    }
+                });
+    }
+
+    private static PendingTimer pending(ResultSet row) throws SQLException {
+        return new PendingTimer(
+                row.getString(1),
+                row.getString(2),
+                instant(row, 3),
+                row.getString(4),
+                row.getObject(5, UUID.class),
+                row.getBytes(6),
+                row.getBoolean(7),
+                row.getBoolean(8),
+                row.getString(9),
+                row.getInt(10),
+                row.getString(11),
+                row.getBoolean(12),
+                instant(row, 13),
+                instant(row, 14));
+    }
+
+    long count(UUID tenant, String queue, String prefix) {
+        return database.repeatable(
+                "count_timers",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection().prepareStatement(COUNT)) {
+                        statement.setObject(1, tenant);
+                        statement.setString(2, queue);
+                        statement.setString(3, prefix);
+                        return Rows.only(statement, row -> row.getLong(1));
+                    }
+                });
+    }
+
+    /** The first four arguments of whatever is done with claimed timers. */
+    private static void names(PreparedStatement statement, List<ClaimedTimer> timers)
+            throws SQLException {
+        array(statement, 1, "uuid", column(timers, ClaimedTimer::tenant, UUID[]::new));
+        array(statement, 2, "text", column(timers, ClaimedTimer::queue, String[]::new));
+        array(statement, 3, "text", column(timers, ClaimedTimer::timerKey, String[]::new));
+        array(statement, 4, "uuid", column(timers, ClaimedTimer::token, UUID[]::new));
+    }
+
+    private static <T, C> C[] column(List<T> rows, Function<T, C> column, IntFunction<C[]> array) {
+        return rows.stream().map(column).toArray(array);
+    }
+
+    private static void array(
+            PreparedStatement statement,
+            int parameter,
+            String type,
+            @Nullable Object @Nullable [] values)
+            throws SQLException {
+        Array array = values == null ? null : statement.getConnection().createArrayOf(type, values);
+        statement.setArray(parameter, array);
+    }
+
+    private static Instant instant(ResultSet row, int column) throws SQLException {
+        return row.getObject(column, OffsetDateTime.class).toInstant();
+    }
+
+    private static @Nullable Instant instantOrNull(ResultSet row, int column) throws SQLException {
+        OffsetDateTime time = row.getObject(column, OffsetDateTime.class);
+        return time == null ? null : time.toInstant();
+    }
+}

@@ -1,0 +1,237 @@
+package io.queenmq.timer;
+
+import io.queenmq.cipher.PayloadCipher;
+import io.queenmq.count.Counts;
+import io.queenmq.db.Database;
+import io.queenmq.db.LostAnswer;
+import io.queenmq.gate.Switch;
+import io.queenmq.gate.Switches;
+import io.queenmq.metrics.Metrics;
+import io.queenmq.model.Caller;
+import io.queenmq.model.Failure;
+import io.queenmq.model.QueenException;
+import io.queenmq.model.Slice;
+import io.queenmq.model.UuidMint;
+import io.queenmq.queue.QueueCatalog;
+import io.queenmq.ready.ReadyLanes;
+import io.queenmq.runtime.Clock;
+import io.queenmq.runtime.Loop;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The use cases of timers, called from the thread of the request, which waits for the database; and
+ * the sweeper, which fires them on a thread of its own.
+ */
+public final class Timers implements AutoCloseable {
+    private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
+    private static final Duration SWEEPER_PAUSE = Duration.ofMillis(100);
+
+    private final TimersConfig config;
+    private final Database database;
+    private final TimerProcedures procedures;
+    private final QueueCatalog catalog;
+    private final PayloadCipher cipher;
+    private final TimerAlarm alarm;
+    private final Sweeper sweeper;
+    private final Switches switches;
+    private final UuidMint mint;
+    private final TimerMeters meters;
+    private final Metrics metrics;
+    private final Clock clock;
+    private @Nullable Loop loop;
+
+    /**
+     * @param catalog says which queues encrypt
+     * @param ready told of lanes that got messages
+     * @param counts told of the messages
+     * @param alarm told of what is scheduled, and tells the sweeper
+     * @param hears whether others who schedule can be heard
+     * @param switches with which operators stop new timers, or the delivery of those that are due
+     */
+    public Timers(
+            TimersConfig config,
+            Database database,
+            QueueCatalog catalog,
+            ReadyLanes ready,
+            Counts counts,
+            PayloadCipher cipher,
+            TimerAlarm alarm,
+            BooleanSupplier hears,
+            Switches switches,
+            UuidMint mint,
+            Metrics metrics,
+            Clock clock) {
+        this.config = config;
+        this.database = database;
+        this.procedures = new TimerProcedures(database);
+        this.catalog = catalog;
+        this.cipher = cipher;
+        this.alarm = alarm;
+        this.switches = switches;
+        this.mint = mint;
+        this.meters = new TimerMeters(metrics, config.dueMax());
+        this.metrics = metrics;
+        this.clock = clock;
+        this.sweeper =
+                new Sweeper(
+                        config,
+                        database,
+                        procedures,
+                        alarm,
+                        hears,
+                        () -> switches.isOn(Switch.TIMERS_FIRE),
+                        ready,
+                        counts,
+                        cipher,
+                        meters,
+                        clock);
+    }
+
+    /** Begins to fire, unless the settings leave that to other brokers. */
+    public void start() {
+        if (config.fires()) {
+            loop = Loop.startStanding("sweeper", SWEEPER_PAUSE, sweeper::sweep, metrics, clock);
+        }
+    }
+
+    public TimersConfig config() {
+        return config;
+    }
+
+    /**
+     * Carries out all operations or none.
+     *
+     * @return one result per operation, in their order
+     * @throws QueenException {@code TIMERS_DISABLED}, {@code TIMER_HORIZON_EXCEEDED}; {@code
+     *     QUEUE_ENCRYPTED}: the queue encrypts and there is no key; {@code BAD_REQUEST}: it
+     *     encrypts, and the payload is an envelope; or a timer twice
+     */
+    public List<TimerResult> change(Caller caller, List<TimerOp> ops) {
+        if (ops.isEmpty()) {
+            return List.of();
+        }
+        TimerChanges changes = prepare(caller, ops);
+        List<TimerResult> results;
+        try {
+            results = procedures.change(changes);
+        } catch (QueenException e) {
+            if (LostAnswer.decide(database, e)) {
+                alarm.look();
+            }
+            throw e;
+        }
+        meters.changed.increment(results.size());
+        tell(results);
+        return results;
+    }
+
+    /** A request to change timers has been refused. */
+    public void refused(Failure failure) {
+        meters.rejected(failure);
+    }
+
+    private TimerChanges prepare(Caller caller, List<TimerOp> ops) {
+        TimerChanges changes = TimerChanges.of(caller.tenant(), caller.subject(), ops);
+        Map<String, Boolean> encrypts = new HashMap<>();
+        Instant latest = clock.now().plus(config.horizon());
+        for (int i = 0; i < ops.size(); i++) {
+            switch (ops.get(i)) {
+                case TimerOp.Cancel _ -> changes.cancel(i);
+                case TimerOp.Schedule op -> {
+                    if (!switches.isOn(Switch.TIMERS_SCHEDULE)) {
+                        throw new QueenException(
+                                Failure.TIMERS_DISABLED,
+                                "new timers are switched off and nothing of the call was done;"
+                                        + " cancellations without them are not");
+                    }
+                    requireWithinHorizon(op, latest);
+                    boolean seal =
+                            encrypts.computeIfAbsent(
+                                    op.queue(), queue -> encrypts(caller.tenant(), queue));
+                    if (seal && op.encrypted()) {
+                        throw new QueenException(
+                                Failure.BAD_REQUEST,
+                                "timers_encrypted_conflict",
+                                "queue %s encrypts what it stores: send the payload in the clear"
+                                        .formatted(op.queue()));
+                    }
+                    Slice payload = seal ? cipher.seal(op.payload()) : op.payload();
+                    changes.schedule(i, op, mint.mint(), payload, seal || op.encrypted());
+                }
+            }
+        }
+        return changes;
+    }
+
+    private boolean encrypts(UUID tenant, String queue) {
+        return catalog.queue(tenant, queue)
+                .map(known -> known.options().encryptionEnabled())
+                .orElse(false);
+    }
+
+    private void requireWithinHorizon(TimerOp.Schedule op, Instant latest) {
+        boolean within =
+                switch (op.when()) {
+                    case TimerOp.When.After(Duration delay) ->
+                            delay.compareTo(config.horizon()) <= 0;
+                    case TimerOp.When.At(Instant instant) -> !instant.isAfter(latest);
+                };
+        if (!within) {
+            throw new QueenException(
+                    Failure.TIMER_HORIZON_EXCEEDED,
+                    "timer %s: a message can be scheduled up to %d s ahead"
+                            .formatted(op.timerKey(), config.horizon().toSeconds()));
+        }
+    }
+
+    /** The earliest is enough: who looks then finds the others. */
+    private void tell(List<TimerResult> results) {
+        results.stream()
+                .filter(TimerResult.Scheduled.class::isInstance)
+                .map(result -> ((TimerResult.Scheduled) result).deliverAt())
+                .min(Instant::compareTo)
+                .ifPresent(alarm::scheduled);
+    }
+
+    /** A timer that is still to be fired. */
+    public Optional<PendingTimer> find(UUID tenant, String queue, String timerKey) {
+        return procedures.find(tenant, queue, timerKey);
+    }
+
+    /**
+     * Timers of a queue in order of the bytes of their keys.
+     *
+     * @param after only those behind this key; null = all
+     */
+    public List<PendingTimer> list(UUID tenant, String queue, @Nullable String after, int limit) {
+        return procedures.list(tenant, queue, after, limit);
+    }
+
+    /** How many timers of a queue have keys that begin like this. */
+    public long count(UUID tenant, String queue, String prefix) {
+        return procedures.count(tenant, queue, prefix);
+    }
+
+    /** Lets what is claimed be fired. */
+    @Override
+    public void close() {
+        if (loop == null) {
+            return;
+        }
+        try {
+            loop.wake();
+            sweeper.stop(STOP_PATIENCE);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        loop.close();
+    }
+}

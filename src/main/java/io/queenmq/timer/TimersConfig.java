@@ -1,0 +1,60 @@
+package io.queenmq.timer;
+
+import java.time.Duration;
+
+/**
+ * Bounds of timers.
+ *
+ * @param payloadBytesMax longest payload of one
+ * @param horizon how far ahead one may be scheduled
+ * @param operationsMax most operations of one request
+ * @param fires whether this broker delivers what is due, whoever scheduled it
+ * @param idleSleepMax longest time from one look for due timers to the next, while other brokers
+ *     and the SQL API can be heard; how late one may be that nobody has told of
+ * @param deafSleepMax the same while nobody can be heard
+ * @param lease how long a claim lasts; so late may a timer be whose broker was killed as it
+ *     delivered it
+ * @param claimBatch most timers of one commit
+ * @param cycleMax most timers from one look at the clock to the next
+ * @param dueMax how far due timers are counted
+ * @param fireBytesMax most bytes of payload of one commit
+ * @param attemptsMax how often a timer may fail for a reason of its own
+ * @param pauseMin pause after the first such failure; doubles with each
+ * @param pauseMax longest such pause
+ * @param busyPause pause of timers whose lane was held by somebody else
+ */
+public record TimersConfig(
+        int payloadBytesMax,
+        Duration horizon,
+        int operationsMax,
+        boolean fires,
+        Duration idleSleepMax,
+        Duration deafSleepMax,
+        Duration lease,
+        int claimBatch,
+        int cycleMax,
+        int dueMax,
+        int fireBytesMax,
+        int attemptsMax,
+        Duration pauseMin,
+        Duration pauseMax,
+        Duration busyPause) {
+
+    public static final TimersConfig DEFAULT =
+            new TimersConfig(
+                    1 << 20,
+                    Duration.ofDays(90),
+                    256,
+                    true,
+                    Duration.ofSeconds(30),
+                    Duration.ofSeconds(1),
+                    Duration.ofSeconds(30),
+                    200,
+                    5_000,
+                    2_000,
+                    8 << 20,
+                    5,
+                    Duration.ofSeconds(1),
+                    Duration.ofSeconds(60),
+                    Duration.ofMillis(100));
+}

@@ -1,0 +1,300 @@
+-- queen.timer_*: messages scheduled in the caller's own transaction.
+
+-- queen.timer_schedule: schedules messages, or replaces what is scheduled, within the caller's
+-- transaction: with its commit the timers are there, and brokers are told unless queen.notify is
+-- off; then they find them when they next look, which may take QUEEN_SWEEPER_IDLE_MAX_SLEEP_MS. A
+-- time that has passed means at once. Queues are neither looked up nor made before the message is
+-- delivered.
+-- Called by  applications, queen.timer_schedule of one message
+-- Locks      timers, ascending (queue, timer_key); waits up to 2 s each
+-- Returns    one row per message, in order: scheduled, rescheduled, or too_late (a broker is about
+--            to deliver the one that is there); with the id that the message will have
+-- Raises     QN400 bad_request, QN403 timer_horizon_exceeded, QN409 queue_encrypted
+-- Cost       5 statements for up to 1,000 messages
+create or replace function queen.timer_schedule(
+    p_queues text[], p_timer_keys text[], p_payloads text[], p_deliver_ats timestamptz[],
+    p_partitions text[] default null, p_transaction_ids text[] default null,
+    p_dedup boolean[] default null,
+    p_tenant uuid default '00000000-0000-0000-0000-000000000001')
+returns table (
+    ordinal integer, status text, message_id uuid, transaction_id text, deliver_at timestamptz)
+language plpgsql volatile parallel unsafe
+security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_count integer := coalesce(cardinality(p_queues), 0);
+    v_partitions text[] := coalesce(p_partitions, array_fill(null::text, array[v_count]));
+    v_transaction_ids text[] := coalesce(
+        p_transaction_ids, array_fill(null::text, array[v_count]));
+    v_dedup boolean[] := coalesce(p_dedup, array_fill(false, array[v_count]));
+    v_message_ids uuid[];
+    v_latest timestamptz := clock_timestamp() + interval '90 days';
+    v_due timestamptz;
+begin
+    perform queen_store.require_number('number of timers', v_count, 0, 1000);
+    if v_count = 0 then
+        return;
+    end if;
+    if cardinality(p_deliver_ats) is distinct from v_count
+            or cardinality(v_dedup) is distinct from v_count
+            or array_position(p_deliver_ats, null) is not null
+            or array_position(v_dedup, null) is not null then
+        raise exception using errcode = 'QN400', message = 'bad_request',
+            detail = format(
+                'every array must have one element per message, %s of them, and none may be null',
+                v_count);
+    end if;
+    perform queen_store.require_messages(
+        p_queues, v_partitions, p_payloads, v_transaction_ids,
+        array_fill(null::uuid, array[v_count]));
+    perform queen_store.require_timer_keys(p_queues, p_timer_keys);
+    perform queen_store.require_number(
+        'bytes of payload', max(octet_length(i.payload)), 1, 1048576)
+    from unnest(p_payloads) as i (payload);
+    if v_latest < any (p_deliver_ats) then
+        raise exception using errcode = 'QN403', message = 'timer_horizon_exceeded',
+            detail = 'a message can be scheduled up to 90 days ahead';
+    end if;
+    if exists (
+            select from queen_store.queues q
+            where q.tenant_id = p_tenant and q.name = any (p_queues) and q.deleted_at is null
+              and q.encryption_enabled) then
+        raise exception using errcode = 'QN409', message = 'queue_encrypted',
+            detail = 'only a broker holds the key: schedule for this queue over HTTP';
+    end if;
+
+    -- An empty partition or transaction id is an absent one.
+    select array_agg(m.id order by m.ordinal),
+           array_agg(coalesce(nullif(m.transaction_id, ''), m.id::text) order by m.ordinal),
+           array_agg(coalesce(nullif(m.partition, ''), 'Default') order by m.ordinal)
+    into v_message_ids, v_transaction_ids, v_partitions
+    from (
+        select i.ordinal, i.transaction_id, i.partition, queen_store.mint_uuid() as id
+        from unnest(v_transaction_ids, v_partitions) with ordinality
+            as i (transaction_id, partition, ordinal)
+        offset 0) m;
+    for ordinal, status, deliver_at in
+        select c.ordinal, c.status, c.deliver_at
+        from queen_store.change_timers(
+            p_tenant, p_queues, p_timer_keys, array_fill(false, array[v_count]),
+            array_fill(null::bigint, array[v_count]), p_deliver_ats, v_partitions,
+            v_transaction_ids, v_message_ids,
+            array(select convert_to(i.payload, 'UTF8')
+                  from unnest(p_payloads) with ordinality as i (payload, ordinal)
+                  order by i.ordinal),
+            array_fill(false, array[v_count]), v_dedup, null) c
+        order by c.ordinal
+    loop
+        message_id := case when status <> 'too_late' then v_message_ids[ordinal] end;
+        transaction_id := case when status <> 'too_late' then v_transaction_ids[ordinal] end;
+        v_due := least(v_due, deliver_at);
+        return next;
+    end loop;
+    if v_due is not null and current_setting('queen.notify', true) is distinct from 'off' then
+        perform pg_notify(
+            'queen_hints', 't:' || floor(extract(epoch from v_due) * 1000)::bigint);
+    end if;
+end
+$$;
+
+comment on function queen.timer_schedule(
+    text[], text[], text[], timestamptz[], text[], text[], boolean[], uuid) is
+    'Schedules messages within the transaction of the caller, or replaces what is scheduled. Locks: timers, ascending (queue, timer_key); waits up to 2 s each.';
+
+-- queen.timer_schedule: schedules one message; see the form for many.
+-- Called by  applications
+-- Locks      timers, one row; waits up to 2 s
+-- Returns    one row: scheduled, rescheduled or too_late
+-- Raises     QN400 bad_request, QN403 timer_horizon_exceeded, QN409 queue_encrypted
+-- Cost       as the form for many
+create or replace function queen.timer_schedule(
+    p_queue text, p_timer_key text, p_payload text,
+    -- A text stands fourth, or a call with four literals would not tell this form from the other.
+    p_partition text default null, p_transaction_id text default null,
+    -- One of the two.
+    p_delay interval default null, p_deliver_at timestamptz default null,
+    p_dedup boolean default false,
+    p_tenant uuid default '00000000-0000-0000-0000-000000000001')
+returns table (status text, message_id uuid, transaction_id text, deliver_at timestamptz)
+language plpgsql volatile parallel unsafe
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    if (p_delay is null) = (p_deliver_at is null) then
+        raise exception using errcode = 'QN400', message = 'bad_request',
+            detail = 'exactly one of p_delay and p_deliver_at says when';
+    end if;
+    return query
+    select t.status, t.message_id, t.transaction_id, t.deliver_at
+    from queen.timer_schedule(
+        array[p_queue], array[p_timer_key], array[p_payload],
+        array[coalesce(p_deliver_at, clock_timestamp() + p_delay)], array[p_partition],
+        array[p_transaction_id], array[p_dedup], p_tenant) t;
+end
+$$;
+
+comment on function queen.timer_schedule(
+    text, text, text, text, text, interval, timestamptz, boolean, uuid) is
+    'Schedules one message within the transaction of the caller. Locks: timers, one row; waits up to 2 s.';
+
+-- queen.timer_cancel: cancels timers within the caller's transaction.
+-- Called by  applications, queen.timer_cancel of one
+-- Locks      timers, ascending (queue, timer_key); waits up to 2 s each
+-- Returns    one row per timer, in order: cancelled with the transactionId it had; absent (never
+--            scheduled, or delivered already); or too_late (a broker is about to deliver it)
+-- Raises     QN400 bad_request
+-- Cost       3 statements for up to 1,000 timers
+create or replace function queen.timer_cancel(
+    p_queues text[], p_timer_keys text[],
+    p_tenant uuid default '00000000-0000-0000-0000-000000000001')
+returns table (ordinal integer, status text, transaction_id text)
+language plpgsql volatile parallel unsafe
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_count integer := coalesce(cardinality(p_queues), 0);
+begin
+    perform queen_store.require_number('number of timers', v_count, 0, 1000);
+    perform queen_store.require_timer_keys(p_queues, p_timer_keys);
+    return query
+    select c.ordinal, c.status, c.transaction_id
+    from queen_store.change_timers(
+        p_tenant, p_queues, p_timer_keys, array_fill(true, array[v_count]), '{}', '{}', '{}',
+        '{}', '{}', '{}', '{}', '{}', null) c
+    order by c.ordinal;
+end
+$$;
+
+comment on function queen.timer_cancel(text[], text[], uuid) is
+    'Cancels timers within the transaction of the caller. Locks: timers, ascending (queue, timer_key); waits up to 2 s each.';
+
+-- queen.timer_cancel: cancels one timer; see the form for many.
+-- Called by  applications
+-- Locks      timers, one row; waits up to 2 s
+-- Returns    one row: cancelled, absent or too_late
+-- Raises     QN400 bad_request
+-- Cost       as the form for many
+create or replace function queen.timer_cancel(
+    p_queue text, p_timer_key text,
+    p_tenant uuid default '00000000-0000-0000-0000-000000000001')
+returns table (status text, transaction_id text)
+language plpgsql volatile parallel unsafe
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select t.status, t.transaction_id
+    from queen.timer_cancel(array[p_queue], array[p_timer_key], p_tenant) t;
+end
+$$;
+
+comment on function queen.timer_cancel(text, text, uuid) is
+    'Cancels one timer within the transaction of the caller. Locks: timers, one row; waits up to 2 s.';
+
+-- queen.timer_get: one timer that is still to be delivered.
+-- Called by  applications
+-- Locks      none
+-- Returns    one row, or none; payload is null where it is an encryption envelope
+-- Raises     QN400 bad_request
+-- Cost       1 statement, one index probe
+create or replace function queen.timer_get(
+    p_queue text, p_timer_key text,
+    p_tenant uuid default '00000000-0000-0000-0000-000000000001')
+returns table (
+    timer_key text, partition text, deliver_at timestamptz, transaction_id text,
+    message_id uuid, payload text, attempts integer, last_error text, claimed boolean)
+language plpgsql stable parallel unsafe
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    perform queen_store.require_timer_keys(array[p_queue], array[p_timer_key]);
+    return query
+    select t.timer_key, t.partition, t.deliver_at, t.transaction_id, t.message_id,
+           queen_store.payload_text(
+               (case when t.encrypted then 32 else 0 end)::smallint, t.payload),
+           t.attempts, t.last_error, t.claimed
+    from queen_store.read_timers(p_tenant, p_queue, array[p_timer_key], null, 1, true) t;
+end
+$$;
+
+comment on function queen.timer_get(text, text, uuid) is
+    'One timer that is still to be delivered. Locks: none.';
+
+-- queen.timer_list: timers of a queue that are still to be delivered, in order of the bytes of
+-- their keys; the next page begins behind the last key of this one.
+-- Called by  applications
+-- Locks      none
+-- Returns    at most p_limit rows
+-- Raises     QN400 bad_request
+-- Cost       1 statement, one index range
+create or replace function queen.timer_list(
+    p_queue text, p_after text default null, p_limit integer default 100,
+    p_tenant uuid default '00000000-0000-0000-0000-000000000001')
+returns table (
+    timer_key text, partition text, deliver_at timestamptz, transaction_id text,
+    message_id uuid, payload text, attempts integer, last_error text, claimed boolean)
+language plpgsql stable parallel unsafe
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    perform queen_store.require_name('queue', p_queue, 1, 1024);
+    perform queen_store.require_number('p_limit', p_limit, 1, 1000);
+    return query
+    select t.timer_key, t.partition, t.deliver_at, t.transaction_id, t.message_id,
+           queen_store.payload_text(
+               (case when t.encrypted then 32 else 0 end)::smallint, t.payload),
+           t.attempts, t.last_error, t.claimed
+    from queen_store.read_timers(p_tenant, p_queue, null, p_after, p_limit, true) t;
+end
+$$;
+
+comment on function queen.timer_list(text, text, integer, uuid) is
+    'Timers of a queue in order of their keys, a page at a time. Locks: none.';
+
+-- queen_store.require_timer_keys: refuses timers that cannot be.
+-- Called by  queen.timer_schedule, queen.timer_cancel, queen.timer_get
+-- Locks      none
+-- Returns    nothing
+-- Raises     QN400 bad_request
+-- Cost       1 statement over the arguments
+create or replace function queen_store.require_timer_keys(p_queues text[], p_timer_keys text[])
+returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_bad record;
+begin
+    if cardinality(p_timer_keys) is distinct from cardinality(p_queues) then
+        raise exception using errcode = 'QN400', message = 'bad_request',
+            detail = 'every timer needs its queue and its key';
+    end if;
+    select i.queue, i.timer_key into v_bad
+    from unnest(p_queues, p_timer_keys) with ordinality as i (queue, timer_key, ordinal)
+    where i.queue is null or octet_length(i.queue) not between 1 and 1024
+       or i.timer_key is null or octet_length(i.timer_key) not between 1 and 512
+    order by i.ordinal
+    limit 1;
+    if found then
+        perform queen_store.require_name('queue', v_bad.queue, 1, 1024);
+        perform queen_store.require_name('timer key', v_bad.timer_key, 1, 512);
+    end if;
+end
+$$;
+
+comment on function queen_store.require_timer_keys(text[], text[]) is
+    'Refuses timers without a queue or a key, or with one too long. Locks: none.';
