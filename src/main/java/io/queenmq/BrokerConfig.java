@@ -3,6 +3,7 @@ package io.queenmq;
 import io.queenmq.ack.AckConfig;
 import io.queenmq.cipher.CipherConfig;
 import io.queenmq.config.BadSetting;
+import io.queenmq.config.KvVariables;
 import io.queenmq.config.Settings;
 import io.queenmq.config.Variables;
 import io.queenmq.db.DatabaseConfig;
@@ -10,6 +11,7 @@ import io.queenmq.dedup.DedupConfig;
 import io.queenmq.group.GroupsConfig;
 import io.queenmq.http.HttpConfig;
 import io.queenmq.kv.KvConfig;
+import io.queenmq.kv.KvRates;
 import io.queenmq.maintain.MaintainConfig;
 import io.queenmq.maintain.StatisticsConfig;
 import io.queenmq.pop.PopConfig;
@@ -187,16 +189,30 @@ public record BrokerConfig(
 
     private static KvConfig kv(Settings settings, DatabaseConfig database) {
         return new KvConfig(
-                Math.toIntExact(settings.get(Variables.KV_MAX_VALUE_BYTES)),
-                Math.toIntExact(settings.get(Variables.KV_MAX_KEY_BYTES)),
-                Math.toIntExact(settings.get(Variables.KV_MAX_OPS)),
-                Math.toIntExact(settings.get(Variables.KV_MAX_KEYS)),
-                Math.toIntExact(settings.get(Variables.KV_MAX_READ_BYTES)),
-                Math.toIntExact(settings.get(Variables.KV_PREFIX_LIMIT)),
-                settings.find(Variables.KV_POOL_SIZE)
+                Math.toIntExact(settings.get(KvVariables.KV_MAX_VALUE_BYTES)),
+                Math.toIntExact(settings.get(KvVariables.KV_MAX_KEY_BYTES)),
+                Math.toIntExact(settings.get(KvVariables.KV_MAX_OPS)),
+                Math.toIntExact(settings.get(KvVariables.KV_MAX_KEYS)),
+                Math.toIntExact(settings.get(KvVariables.KV_MAX_READ_BYTES)),
+                Math.toIntExact(settings.get(KvVariables.KV_PREFIX_LIMIT)),
+                settings.find(KvVariables.KV_POOL_SIZE)
                         .map(Math::toIntExact)
                         .orElse(KvConfig.inflight(database.poolSize())),
-                Math.toIntExact(settings.get(Variables.KV_SHED_AFTER)));
+                Math.toIntExact(settings.get(KvVariables.KV_SHED_AFTER)),
+                kvRates(settings));
+    }
+
+    private static KvRates kvRates(Settings settings) {
+        boolean tenancy = settings.get(Variables.TENANCY_HEADER);
+        long reads = settings.find(KvVariables.KV_READ_RATE).orElse(tenancy ? 200L : 0L);
+        long writes = settings.find(KvVariables.KV_WRITE_RATE).orElse(tenancy ? 100L : 0L);
+        return new KvRates(
+                reads,
+                settings.find(KvVariables.KV_READ_BURST).orElse(2 * reads),
+                writes,
+                settings.find(KvVariables.KV_WRITE_BURST).orElse(2 * writes),
+                settings.find(KvVariables.KV_CELL_RATE).orElse(tenancy ? 2_000L : 0L),
+                Math.toIntExact(settings.get(KvVariables.KV_MAX_TENANTS)));
     }
 
     private static TimersConfig timers(Settings settings) {

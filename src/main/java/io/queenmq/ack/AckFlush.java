@@ -48,6 +48,7 @@ abstract sealed class AckFlush implements Flush<AckUnit.Cursor, AckUnit> {
                     ACK_REJECTED,
                     PAYLOAD_TOO_LARGE,
                     KV_PRECONDITION,
+                    RATE_LIMITED,
                     KV_DISABLED,
                     TIMERS_DISABLED,
                     TIMER_HORIZON_EXCEEDED,

@@ -182,6 +182,7 @@ final class DeadLetterRoutes {
                     ACK_REJECTED,
                     PAYLOAD_TOO_LARGE,
                     KV_PRECONDITION,
+                    RATE_LIMITED,
                     KV_DISABLED,
                     TIMERS_DISABLED,
                     TIMER_HORIZON_EXCEEDED,

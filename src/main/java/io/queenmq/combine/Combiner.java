@@ -176,6 +176,7 @@ public final class Combiner<K, W extends Work<K>> {
                             ACK_REJECTED,
                             PAYLOAD_TOO_LARGE,
                             KV_PRECONDITION,
+                            RATE_LIMITED,
                             KV_DISABLED,
                             TIMERS_DISABLED,
                             TIMER_HORIZON_EXCEEDED,

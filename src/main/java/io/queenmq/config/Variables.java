@@ -237,67 +237,6 @@ public final class Variables {
                     "h",
                     "Age of a table at which the log goes on in another one; counts likewise.");
 
-    public static final Variable<Long> KV_MAX_VALUE_BYTES =
-            Variable.number(
-                    "QUEEN_KV_MAX_VALUE_BYTES",
-                    65_536,
-                    1,
-                    1_048_576,
-                    "bytes",
-                    "Longest value of a key.");
-    public static final Variable<Long> KV_MAX_KEY_BYTES =
-            Variable.number("QUEEN_KV_MAX_KEY_BYTES", 512, 1, 512, "bytes", "Longest key.");
-    public static final Variable<Long> KV_MAX_OPS =
-            Variable.number(
-                    "QUEEN_KV_MAX_OPS_PER_CALL",
-                    256,
-                    1,
-                    4_096,
-                    "operations",
-                    "Operations of one call; of a transaction at most 64.");
-    public static final Variable<Long> KV_MAX_KEYS =
-            Variable.number(
-                    "QUEEN_KV_MAX_KEYS_PER_CALL",
-                    1_024,
-                    1,
-                    4_096,
-                    "keys",
-                    "Keys of one call, of a transaction at most 256; `getPrefix` counts with its"
-                            + " `limit`.");
-    public static final Variable<Long> KV_MAX_READ_BYTES =
-            Variable.number(
-                    "QUEEN_KV_MAX_READ_BYTES",
-                    4_194_304,
-                    1_024,
-                    67_108_864,
-                    "bytes",
-                    "Once a call has read that much, `getMany` and `getPrefix` leave out the rest.");
-    public static final Variable<Long> KV_PREFIX_LIMIT =
-            Variable.number(
-                    "QUEEN_KV_PREFIX_LIMIT",
-                    1_000,
-                    1,
-                    1_000,
-                    "keys",
-                    "Longest page of `getPrefix`.");
-    public static final Variable<Long> KV_POOL_SIZE =
-            Variable.number(
-                    "QUEEN_KV_POOL_SIZE",
-                    Optional.empty(),
-                    "a tenth of `DB_POOL_SIZE`, 4 to 32",
-                    1,
-                    1_000,
-                    "connections",
-                    "How many of the connections calls on keys may have at once.");
-    public static final Variable<Long> KV_SHED_AFTER =
-            Variable.number(
-                    "QUEEN_KV_STANDALONE_SHED_AFTER",
-                    5,
-                    1,
-                    1_000_000,
-                    "refusals",
-                    "After that many calls in a row that found no connection writes of keys do not"
-                            + " wait for one any more; reads and transactions do.");
     public static final Variable<Long> TIMERS_MAX_PAYLOAD_BYTES =
             Variable.number(
                     "QUEEN_TIMERS_MAX_PAYLOAD_BYTES",
@@ -477,17 +416,7 @@ public final class Variables {
                         SWEEPER_BACKOFF_MIN_MS,
                         SWEEPER_BACKOFF_MAX_MS));
         sections.put("Statistics", List.of(STATS_INTERVAL_MS, RECOUNT_INTERVAL_MS));
-        sections.put(
-                "Key/value",
-                List.of(
-                        KV_MAX_VALUE_BYTES,
-                        KV_MAX_KEY_BYTES,
-                        KV_MAX_OPS,
-                        KV_MAX_KEYS,
-                        KV_MAX_READ_BYTES,
-                        KV_PREFIX_LIMIT,
-                        KV_POOL_SIZE,
-                        KV_SHED_AFTER));
+        sections.put("Key/value", KvVariables.ALL);
         sections.put("Process", List.of(DEDUP_CACHE_MB, ENCRYPTION_KEY, LOG_LEVEL));
         return Collections.unmodifiableSequencedMap(sections);
     }

@@ -128,6 +128,7 @@ final class KvRoutes {
                     DUPLICATE,
                     ACK_REJECTED,
                     KV_PRECONDITION,
+                    RATE_LIMITED,
                     KV_DISABLED,
                     TIMERS_DISABLED,
                     TIMER_HORIZON_EXCEEDED ->

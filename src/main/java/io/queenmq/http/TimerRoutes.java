@@ -143,7 +143,7 @@ final class TimerRoutes {
                             "timers_bad_request",
                             e.reason() == null ? "timers_bad_request" : e.reason(),
                             e.detail());
-            case QUEUE_ENCRYPTED, BODY_TOO_LARGE, TIMERS_DISABLED, KV_DISABLED ->
+            case QUEUE_ENCRYPTED, BODY_TOO_LARGE, TIMERS_DISABLED, KV_DISABLED, RATE_LIMITED ->
                     body(e.failure().code(), e.failure().code(), e.detail());
             case PAYLOAD_TOO_LARGE ->
                     body(e.failure().code(), "timers_payload_too_large", e.detail());

@@ -75,6 +75,7 @@ final class TransactionRoutes {
                     PAYLOAD_TOO_LARGE,
                     KV_PRECONDITION,
                     TIMER_HORIZON_EXCEEDED,
+                    RATE_LIMITED,
                     OVERLOADED,
                     DATABASE_AWAY,
                     OUTCOME_UNKNOWN,

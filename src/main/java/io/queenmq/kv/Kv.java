@@ -1,7 +1,6 @@
 package io.queenmq.kv;
 
 import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.Timer;
 import io.queenmq.db.ColdReads;
 import io.queenmq.db.Database;
 import io.queenmq.gate.Switch;
@@ -11,28 +10,21 @@ import io.queenmq.model.Caller;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
-import java.util.HashMap;
+import java.time.Duration;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.TimeUnit;
 
 /** The use cases of keys. Any thread; a caller blocks while its call runs. */
 public final class Kv {
-    private static final List<String> OPS =
-            List.of("get", "getMany", "getPrefix", "put", "delete", "incr", "check");
-
-    /** What is counted of one kind of operation. */
-    private record Meters(Counter applied, Counter rejected, Counter error, Timer time) {}
-
     private final KvConfig config;
     private final KvRules rules;
     private final KvProcedures procedures;
     private final KvReads reads;
     private final Bulkhead bulkhead;
+    private final RateLimit rateLimit;
     private final Switches switches;
     private final Counter disabled;
     private final Clock clock;
-    private final Map<String, Meters> meters = new HashMap<>();
+    private final KvMeters meters;
 
     public Kv(
             KvConfig config,
@@ -46,28 +38,12 @@ public final class Kv {
         this.procedures = new KvProcedures(database);
         this.reads = new KvReads(coldReads, config);
         this.bulkhead = new Bulkhead(config, metrics);
+        this.rateLimit = new RateLimit(config.rates(), metrics, clock);
         this.switches = switches;
         this.disabled =
                 metrics.counter(Bulkhead.REJECTED, Bulkhead.REJECTED_WHAT, "reason", "disabled");
         this.clock = clock;
-        for (String op : OPS) {
-            meters.put(
-                    op,
-                    new Meters(
-                            counter(metrics, op, "applied"),
-                            counter(metrics, op, "rejected"),
-                            counter(metrics, op, "error"),
-                            metrics.timer(
-                                    "queen_kv_op_seconds",
-                                    "Time of the call that an operation on keys was part of.",
-                                    "op",
-                                    op)));
-        }
-    }
-
-    private static Counter counter(Metrics metrics, String op, String result) {
-        return metrics.counter(
-                "queen_kv_ops_total", "Operations on keys.", "op", op, "result", result);
+        this.meters = new KvMeters(metrics);
     }
 
     /**
@@ -91,12 +67,12 @@ public final class Kv {
     /**
      * Carries operations out, in one commit.
      *
-     * @throws QueenException disabled, bad request, payload too large; overloaded, busy, deadline,
-     *     database away, stopping: certainly nothing took effect; outcome unknown
+     * @throws QueenException disabled, rate limited, bad request, payload too large; overloaded,
+     *     busy, deadline, database away, stopping: certainly nothing took effect; outcome unknown
      */
     public KvAnswer apply(Caller caller, List<KvOp> ops) {
-        rules.check(ops);
         refuseIfOff();
+        rules.check(ops);
         if (ops.isEmpty()) {
             return new KvAnswer.Done(List.of());
         }
@@ -127,15 +103,15 @@ public final class Kv {
 
     private KvAnswer call(Caller caller, List<KvOp> ops) {
         KvCall call = new KvCall(ops, config.readBytesMax());
+        rateLimit.take(caller.tenant(), call.writes());
         bulkhead.enter(call.writes());
         long start = clock.nanos();
         try {
             boolean applied = procedures.apply(caller.tenant(), call);
-            KvAnswer answer = applied ? new KvAnswer.Done(call.results()) : call.lost();
-            count(ops, answer, clock.nanos() - start);
-            return answer;
+            meters.took(ops, Duration.ofNanos(clock.nanos() - start));
+            return applied ? new KvAnswer.Done(done(call)) : undone(call);
         } catch (RuntimeException e) {
-            ops.forEach(op -> meters(op).error().increment());
+            meters.failed(ops);
             throw e;
         } finally {
             bulkhead.leave();
@@ -145,46 +121,28 @@ public final class Kv {
     /**
      * Operations to be carried out by the call of a transaction.
      *
-     * @throws QueenException disabled, bad request, payload too large
+     * @throws QueenException disabled, rate limited, bad request, payload too large
      */
-    public KvCall enlist(List<KvOp> ops) {
-        if (!ops.isEmpty()) {
+    public KvCall enlist(Caller caller, List<KvOp> ops) {
+        KvCall call = new KvCall(ops, config.readBytesMax());
+        if (!call.isEmpty()) {
             refuseIfOff();
+            rules.checkTransaction(ops);
+            rateLimit.take(caller.tenant(), call.writes());
         }
-        rules.checkTransaction(ops);
-        return new KvCall(ops, config.readBytesMax());
+        return call;
     }
 
-    private void count(List<KvOp> ops, KvAnswer answer, long nanos) {
-        for (int i = 0; i < ops.size(); i++) {
-            Meters of = meters(ops.get(i));
-            of.time().record(nanos, TimeUnit.NANOSECONDS);
-            boolean applied =
-                    answer instanceof KvAnswer.Done(List<KvResult> results)
-                            && !(results.get(i) instanceof KvResult.Written written
-                                    && !written.applied());
-            (applied ? of.applied() : of.rejected()).increment();
-        }
+    /** What a call was answered that took effect, of its own or with a transaction. */
+    public List<KvResult> done(KvCall call) {
+        List<KvResult> results = call.results();
+        meters.done(call.ops(), results);
+        return results;
     }
 
-    private Meters meters(KvOp op) {
-        Meters of = meters.get(name(op));
-        if (of == null) {
-            throw new IllegalStateException("no meters for " + op);
-        }
-        return of;
-    }
-
-    /** As clients know it; a put of an absent key counts among puts. */
-    private static String name(KvOp op) {
-        return switch (op) {
-            case KvOp.Get get -> "get";
-            case KvOp.GetMany many -> "getMany";
-            case KvOp.GetPrefix page -> "getPrefix";
-            case KvOp.Put put -> "put";
-            case KvOp.Delete delete -> "delete";
-            case KvOp.Incr incr -> "incr";
-            case KvOp.Check check -> "check";
-        };
+    /** What stood in the way of a call that was taken back. */
+    public KvAnswer.PreconditionLost undone(KvCall call) {
+        meters.undone(call.ops());
+        return call.lost();
     }
 }

@@ -11,6 +11,7 @@ package io.queenmq.kv;
  * @param prefixLimitMax longest page of a prefix
  * @param inflightMax calls in the database at once: the data plane keeps the other connections
  * @param shedAfter refusals in a row after which writes do not wait any more
+ * @param rates how many calls a tenant may make
  */
 public record KvConfig(
         int valueBytesMax,
@@ -20,7 +21,8 @@ public record KvConfig(
         int readBytesMax,
         int prefixLimitMax,
         int inflightMax,
-        int shedAfter) {
+        int shedAfter,
+        KvRates rates) {
 
     /** Longest value that the table takes. */
     public static final int VALUE_BYTES_CEILING = 1 << 20;
@@ -31,7 +33,15 @@ public record KvConfig(
     /** Every default, beside a pool of that many connections. */
     public static KvConfig of(int poolSize) {
         return new KvConfig(
-                65_536, KEY_BYTES_CEILING, 256, 1_024, 4 << 20, 1_000, inflight(poolSize), 5);
+                65_536,
+                KEY_BYTES_CEILING,
+                256,
+                1_024,
+                4 << 20,
+                1_000,
+                inflight(poolSize),
+                5,
+                KvRates.NONE);
     }
 
     /** A tenth of the connections, within reason. */

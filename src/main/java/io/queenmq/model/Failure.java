@@ -33,6 +33,8 @@ public enum Failure {
     OUTCOME_UNKNOWN("outcome_unknown", 503, Retry.SAFE),
     /** The statement ran longer than its deadline and was cancelled. */
     DEADLINE("deadline", 503, Retry.LATER),
+    /** The tenant makes more calls than it may. */
+    RATE_LIMITED("rate_limited", 429, Retry.LATER),
     /** An operator has switched keys off. */
     KV_DISABLED("kv_disabled", 503, Retry.LATER),
     /** An operator has switched new timers off; those that are pending are delivered. */

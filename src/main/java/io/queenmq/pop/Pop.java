@@ -195,6 +195,7 @@ public final class Pop implements AutoCloseable {
                     ACK_REJECTED,
                     PAYLOAD_TOO_LARGE,
                     KV_PRECONDITION,
+                    RATE_LIMITED,
                     KV_DISABLED,
                     TIMERS_DISABLED,
                     TIMER_HORIZON_EXCEEDED,

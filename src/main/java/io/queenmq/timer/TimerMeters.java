@@ -124,6 +124,7 @@ final class TimerMeters {
                     case TIMER_HORIZON_EXCEEDED -> Rejection.HORIZON;
                     case TIMERS_DISABLED, KV_DISABLED -> Rejection.DISABLED;
                     case OVERLOADED,
+                            RATE_LIMITED,
                             BUSY,
                             DATABASE_AWAY,
                             OUTCOME_UNKNOWN,

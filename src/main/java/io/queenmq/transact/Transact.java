@@ -139,7 +139,7 @@ public final class Transact {
         }
         List<PushItem> pushed = request.pushes();
         checkBounds(request, pushed);
-        KvCall keys = kv.enlist(request.keys());
+        KvCall keys = kv.enlist(caller, request.keys());
         TransactionAcks acks =
                 ack.enlist(caller.tenant(), request.acks(), request.requiredLeases());
         within("partitions and groups to ack", config.lanesMax(), acks.cursors());
@@ -316,7 +316,7 @@ public final class Transact {
             }
             case Outcome.PreconditionLost() -> {
                 rollbacks.increment();
-                KvAnswer.PreconditionLost lost = enlisted.keys().lost();
+                KvAnswer.PreconditionLost lost = kv.undone(enlisted.keys());
                 yield new TransactResult.PreconditionLost(
                         request.steps().size() + lost.index(),
                         lost.result(),
@@ -365,9 +365,9 @@ public final class Transact {
         return done;
     }
 
-    private static List<OnKeys> onKeys(Enlisted enlisted) {
+    private List<OnKeys> onKeys(Enlisted enlisted) {
         List<KvOp> ops = enlisted.keys().ops();
-        List<KvResult> results = enlisted.keys().results();
+        List<KvResult> results = kv.done(enlisted.keys());
         return IntStream.range(0, ops.size())
                 .mapToObj(i -> new OnKeys(ops.get(i), results.get(i)))
                 .toList();

@@ -24,6 +24,7 @@ final class Refusals {
                     ACK_REJECTED,
                     PAYLOAD_TOO_LARGE,
                     KV_PRECONDITION,
+                    RATE_LIMITED,
                     KV_DISABLED,
                     TIMERS_DISABLED,
                     TIMER_HORIZON_EXCEEDED,
@@ -52,7 +53,14 @@ final class Refusals {
                     TIMER_HORIZON_EXCEEDED,
                     INTERNAL ->
                     0;
-            case BUSY, OUTCOME_UNKNOWN, DEADLINE, KV_DISABLED, TIMERS_DISABLED, STOPPING -> 1;
+            case BUSY,
+                    OUTCOME_UNKNOWN,
+                    DEADLINE,
+                    RATE_LIMITED,
+                    KV_DISABLED,
+                    TIMERS_DISABLED,
+                    STOPPING ->
+                    1;
             // Spread: the refused would otherwise all come back in the same second.
             case OVERLOADED, DATABASE_AWAY -> ThreadLocalRandom.current().nextInt(1, 4);
         };

@@ -54,6 +54,10 @@ class TransactKvHttpTest extends TransactScene {
         assertTrue(json.bool("results", 3, "found"), "a get sees what was put before it");
         assertEquals(key().text("version"), json.text("results", 2, "version"));
         assertEquals(List.of("1"), stored(target));
+        assertTrue(
+                broker.metrics()
+                        .contains(
+                                "queen_kv_op_duration_milliseconds{op=\"put\",quantile=\"0.99\"}"));
     }
 
     @Contract({"tx-17", "tx-reason-10"})

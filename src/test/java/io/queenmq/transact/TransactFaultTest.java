@@ -168,6 +168,35 @@ class TransactFaultTest {
         assertEquals(List.of("1", "2"), http.pop("in", "batch=9").payloads());
     }
 
+    @Contract({"tx-15", "tx-16"})
+    @Test
+    void whatKeysAnsweredIsAnsweredAgainAndTheyAreWrittenOnce()
+            throws SQLException, InterruptedException {
+        PostgresLink.Halt commit = link.haltAt("transact", PostgresLink.Point.ANSWER);
+        CompletableFuture<Reply> sent =
+                http.postLater(
+                        PATH,
+                        "{\"kv\":[{\"op\":\"incr\",\"ns\":\"n\",\"key\":\"k\",\"delta\":2,"
+                                + "\"forever\":true},{\"op\":\"put\",\"ns\":\"n\",\"key\":\"no\","
+                                + "\"value\":1,\"forever\":true,\"expect\":7},{\"op\":\"get\","
+                                + "\"ns\":\"n\",\"key\":\"k\"}],\"operations\":["
+                                + push("\"second\"")
+                                + "]}");
+        commit.awaitReached();
+        String version =
+                lines("update queen_store.kv set value = '9' where key = 'k' returning version")
+                        .getFirst();
+        link.cut();
+        Json json = committed(sent);
+        assertEquals(List.of("push", "kv", "kv", "kv"), json.each("results", "type"));
+        assertEquals("2", json.text("results", 1, "value"));
+        assertEquals(version, json.text("results", 1, "version"));
+        assertEquals("absent", json.text("results", 2, "reason"));
+        assertEquals("2", json.text("results", 3, "value"));
+        assertEquals(List.of("9"), lines("select value from queen_store.kv where key = 'k'"));
+        assertEquals(List.of("\"second\""), stored());
+    }
+
     @Contract("tx-15")
     @Test
     void whatHadNotCommittedWhenTheLinkBrokeIsCarriedOutOnce() throws SQLException {

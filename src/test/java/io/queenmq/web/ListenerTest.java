@@ -341,7 +341,7 @@ class ListenerTest {
         }
         boolean crowd = failure == Failure.OVERLOADED || failure == Failure.DATABASE_AWAY;
         assertEquals(
-                failure.status() != 503
+                failure.retry() == Failure.Retry.NEVER
                         ? Set.of("null")
                         : crowd ? Set.of("1", "2", "3") : Set.of("1"),
                 told);

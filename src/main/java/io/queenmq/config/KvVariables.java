@@ -1,0 +1,142 @@
+package io.queenmq.config;
+
+import java.util.List;
+import java.util.Optional;
+
+/** The environment variables of key/value. */
+public final class KvVariables {
+    public static final Variable<Long> KV_MAX_VALUE_BYTES =
+            Variable.number(
+                    "QUEEN_KV_MAX_VALUE_BYTES",
+                    65_536,
+                    1,
+                    1_048_576,
+                    "bytes",
+                    "Longest value of a key.");
+    public static final Variable<Long> KV_MAX_KEY_BYTES =
+            Variable.number("QUEEN_KV_MAX_KEY_BYTES", 512, 1, 512, "bytes", "Longest key.");
+    public static final Variable<Long> KV_MAX_OPS =
+            Variable.number(
+                    "QUEEN_KV_MAX_OPS_PER_CALL",
+                    256,
+                    1,
+                    4_096,
+                    "operations",
+                    "Operations of one call; of a transaction at most 64.");
+    public static final Variable<Long> KV_MAX_KEYS =
+            Variable.number(
+                    "QUEEN_KV_MAX_KEYS_PER_CALL",
+                    1_024,
+                    1,
+                    4_096,
+                    "keys",
+                    "Keys of one call, of a transaction at most 256; `getPrefix` counts with its"
+                            + " `limit`.");
+    public static final Variable<Long> KV_MAX_READ_BYTES =
+            Variable.number(
+                    "QUEEN_KV_MAX_READ_BYTES",
+                    4_194_304,
+                    1_024,
+                    67_108_864,
+                    "bytes",
+                    "Once a call has read that much, `getMany` and `getPrefix` leave out the rest.");
+    public static final Variable<Long> KV_PREFIX_LIMIT =
+            Variable.number(
+                    "QUEEN_KV_PREFIX_LIMIT",
+                    1_000,
+                    1,
+                    1_000,
+                    "keys",
+                    "Longest page of `getPrefix`.");
+    public static final Variable<Long> KV_POOL_SIZE =
+            Variable.number(
+                    "QUEEN_KV_POOL_SIZE",
+                    Optional.empty(),
+                    "a tenth of `DB_POOL_SIZE`, 4 to 32",
+                    1,
+                    1_000,
+                    "connections",
+                    "How many of the connections calls on keys may have at once.");
+    public static final Variable<Long> KV_SHED_AFTER =
+            Variable.number(
+                    "QUEEN_KV_STANDALONE_SHED_AFTER",
+                    5,
+                    1,
+                    1_000_000,
+                    "refusals",
+                    "After that many calls in a row that found no connection writes of keys do not"
+                            + " wait for one any more; reads and transactions do.");
+    public static final Variable<Long> KV_READ_RATE =
+            Variable.number(
+                    "QUEEN_KV_READ_RATE",
+                    Optional.empty(),
+                    "200 with `QUEEN_TENANCY_HEADER`, else 0",
+                    0,
+                    1_000_000_000,
+                    "calls/s",
+                    "Calls that only read keys, per tenant and broker; 0 = as many as it likes.");
+    public static final Variable<Long> KV_READ_BURST =
+            Variable.number(
+                    "QUEEN_KV_READ_BURST",
+                    Optional.empty(),
+                    "twice the rate",
+                    1,
+                    1_000_000_000,
+                    "calls",
+                    "How many of them may come at once after a pause.");
+    public static final Variable<Long> KV_WRITE_RATE =
+            Variable.number(
+                    "QUEEN_KV_WRITE_RATE",
+                    Optional.empty(),
+                    "100 with `QUEEN_TENANCY_HEADER`, else 0",
+                    0,
+                    1_000_000_000,
+                    "calls/s",
+                    "The same for calls that write.");
+    public static final Variable<Long> KV_WRITE_BURST =
+            Variable.number(
+                    "QUEEN_KV_WRITE_BURST",
+                    Optional.empty(),
+                    "twice the rate",
+                    1,
+                    1_000_000_000,
+                    "calls",
+                    "How many of them may come at once after a pause.");
+    public static final Variable<Long> KV_CELL_RATE =
+            Variable.number(
+                    "QUEEN_KV_CELL_RATE",
+                    Optional.empty(),
+                    "2000 with `QUEEN_TENANCY_HEADER`, else 0",
+                    0,
+                    1_000_000_000,
+                    "calls/s",
+                    "Calls on keys of all tenants together; 0 = no bound.");
+    public static final Variable<Long> KV_MAX_TENANTS =
+            Variable.number(
+                    "QUEEN_KV_MAX_TENANTS",
+                    10_000,
+                    1,
+                    1_000_000,
+                    "tenants",
+                    "How many tenants are told apart there; further ones are refused.");
+
+    /** All of them, in the order of the manual. */
+    static final List<Variable<?>> ALL =
+            List.of(
+                    KV_MAX_VALUE_BYTES,
+                    KV_MAX_KEY_BYTES,
+                    KV_MAX_OPS,
+                    KV_MAX_KEYS,
+                    KV_MAX_READ_BYTES,
+                    KV_PREFIX_LIMIT,
+                    KV_POOL_SIZE,
+                    KV_SHED_AFTER,
+                    KV_READ_RATE,
+                    KV_READ_BURST,
+                    KV_WRITE_RATE,
+                    KV_WRITE_BURST,
+                    KV_CELL_RATE,
+                    KV_MAX_TENANTS);
+
+    private KvVariables() {}
+}
