@@ -4,7 +4,6 @@ import static io.queenmq.testkit.Lines.line;
 import static io.queenmq.testkit.Lines.lines;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.testkit.LogFixture;
 import java.sql.Connection;
@@ -65,9 +64,7 @@ class EpochDropProceduresTest {
         scene.evacuateAll(1);
         scene.seal();
         assertEquals("1|wait", scene.departing());
-        assertTrue(
-                scene.line("select waits_for from queen.epochs where epoch = 1")
-                        .matches("pid \\d+ \\(dump\\), idle in transaction, .* open for \\d+ s"));
+        scene.awaitWaitsFor(1, "pid \\d+ \\(dump\\), idle in transaction, .* open for \\d+ s");
         // Has not had the log open so far: neither a lock nor a number tells of it.
         assertEquals("4", count(old));
         old.commit();
@@ -106,9 +103,7 @@ class EpochDropProceduresTest {
         assertEquals("55P03", waited.getSQLState());
         assertEquals("1|finalize", scene.departing());
         assertEquals("f", scene.line("select queen_store.drop_epoch(1)"));
-        assertTrue(
-                scene.line("select waits_for from queen.epochs where epoch = 1")
-                        .contains("(browser), idle in transaction"));
+        scene.awaitWaitsFor(1, "pid \\d+ \\(browser\\), idle in transaction, .*");
         // The log goes on meanwhile, for those within and those that come.
         assertEquals("4", count(reader));
         log.fill(lane, 1, 1);

@@ -98,13 +98,11 @@ class EpochRotationProceduresTest {
         assertFalse(scene.open());
         assertEquals("queued", scene.line(PUSH));
         assertEquals("2", line(reader, READ));
-        assertTrue(
-                scene.line("select waits_for from queen.epochs where epoch = 2")
-                        .matches("pid \\d+ \\(report\\), idle in transaction, .* open for \\d+ s"));
+        scene.awaitWaitsFor(2, "pid \\d+ \\(report\\), idle in transaction, .* open for \\d+ s");
 
         reader.commit();
         assertTrue(scene.open());
-        assertEquals("", scene.line("select waits_for from queen.epochs where epoch = 2"));
+        scene.awaitWaitsFor(2, "");
         assertEquals("queued", scene.line(PUSH));
         assertEquals("3", line(reader, READ));
     }
@@ -190,13 +188,11 @@ class EpochRotationProceduresTest {
 
         assertEquals(0, scene.seal());
         assertEquals(0, scene.seal());
-        assertTrue(
-                scene.line("select waits_for from queen.epochs where epoch = 1")
-                        .contains("(slow), idle in transaction"));
+        scene.awaitWaitsFor(1, "pid \\d+ \\(slow\\), idle in transaction, .*");
         writer.commit();
         assertEquals(List.of("1", "1"), scene.epochsOf(lane));
         assertEquals(1, scene.seal());
-        assertEquals("", scene.line("select waits_for from queen.epochs where epoch = 1"));
+        scene.awaitWaitsFor(1, "");
     }
 
     @Test
@@ -221,9 +217,7 @@ class EpochRotationProceduresTest {
         lines(writer, "prepare transaction 'forgotten'");
         opener.commit();
         assertEquals(0, scene.seal());
-        assertTrue(
-                scene.line("select waits_for from queen.epochs where epoch = 1")
-                        .startsWith("prepared transaction forgotten, for "));
+        scene.awaitWaitsFor(1, "prepared transaction forgotten, for .*");
         scene.lines("commit prepared 'forgotten'");
         assertEquals(1, scene.seal());
     }

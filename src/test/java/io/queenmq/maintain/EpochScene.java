@@ -3,6 +3,7 @@ package io.queenmq.maintain;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Lines;
 import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.TestDatabase;
@@ -53,6 +54,15 @@ final class EpochScene implements AutoCloseable {
 
     List<String> lines(String sql) throws SQLException {
         return Lines.lines(connection, sql);
+    }
+
+    /** Waits until that is who holds an epoch up: what autovacuum began before is named first. */
+    void awaitWaitsFor(int epoch, String who) {
+        Await.until(
+                "epoch " + epoch + " waits for " + who,
+                () ->
+                        line("select waits_for from queen.epochs where epoch = " + epoch)
+                                .matches(who));
     }
 
     int openEpoch() throws SQLException {
