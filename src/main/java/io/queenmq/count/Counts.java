@@ -29,6 +29,7 @@ public final class Counts implements AutoCloseable {
     private final CountProcedures procedures;
     private final Counter told;
     private final Loop loop;
+    private boolean closing;
 
     /**
      * Starts to tell.
@@ -41,7 +42,7 @@ public final class Counts implements AutoCloseable {
                 metrics.counter(
                         "queen_count_rows_total",
                         "Queues and groups of which this broker told what had changed.");
-        loop = Loop.start("count", interval, this::tell, metrics, clock);
+        loop = Loop.start("count", interval, this::tellInTime, metrics, clock);
     }
 
     /** Messages have been stored; bytes are those of their keys and frames. */
@@ -66,11 +67,21 @@ public final class Counts implements AutoCloseable {
     /** Tells what is left, if the database can be had. */
     @Override
     public void close() {
+        synchronized (this) {
+            // Nothing is under way now: interrupted, it would be told twice.
+            closing = true;
+        }
         loop.close();
         try {
             tell();
         } catch (QueenException e) {
             LOG.log(Level.INFO, "what this broker counted last is left to a walk", e);
+        }
+    }
+
+    private synchronized void tellInTime() {
+        if (!closing) {
+            tell();
         }
     }
 

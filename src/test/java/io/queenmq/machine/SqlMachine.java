@@ -202,7 +202,8 @@ final class SqlMachine implements Machine {
                         "select part, ordinal, verdict, base_offset, lease_released, dead_lettered"
                                 + " from queen_store.transact(?, false, ?, ?, ?, ?, ?, '{}', ?, ?, ?,"
                                 + " ?, ?, ?, ?, ?, ?, array(select queen_store.key_of(t) from"
-                                + " unnest(?::text[]) with ordinality k (t, n) order by n), ?, ?)",
+                                + " unnest(?::text[]) with ordinality k (t, n) order by n), ?, ?,"
+                                + " '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', 0)",
                         UUID.randomUUID(),
                         tenant,
                         pushed.lanes(),
