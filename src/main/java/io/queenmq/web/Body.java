@@ -122,8 +122,9 @@ final class Body {
     }
 
     /**
-     * Lets the client finish sending what will not be used, within bounds: most clients read the
-     * answer only then, and closing on unread bytes would reset the connection under it.
+     * Lets the client finish sending what will not be used, for as long as {@link #DRAIN_TIME}:
+     * most clients read the answer only then, and closing on unread bytes would reset the
+     * connection under it.
      */
     void drain() {
         boolean neverAsked =
@@ -135,11 +136,9 @@ final class Body {
         try {
             InputStream in = request.content().inputStream();
             byte[] waste = new byte[CHUNKED_START];
-            long left = config.bodyBytesMax() + (long) MIB;
             int read = 0;
-            while (read >= 0 && left > 0) {
+            while (read >= 0) {
                 read = in.read(waste, 0, waste.length);
-                left -= read;
             }
         } catch (IOException | RuntimeException e) {
             broken = true; // gone, or the server's parser on a body that is no body

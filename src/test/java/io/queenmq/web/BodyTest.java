@@ -58,11 +58,12 @@ class BodyTest {
         }
     }
 
-    @Test
+    @ParameterizedTest
+    @ValueSource(ints = {MAX + 1, 12 * MAX})
     @Contract("http-7")
-    void aClientThatWritesFirstReadsTheRefusalOfALongBody() throws IOException {
+    void aClientThatWritesFirstReadsTheRefusalOfALongBody(int length) throws IOException {
         try (RawClient client = fixture.connect()) {
-            RawClient.Reply reply = client.request("POST", "/echo", OVER).read();
+            RawClient.Reply reply = client.request("POST", "/echo", new byte[length]).read();
             assertEquals(413, reply.status());
             assertEquals(TOO_LARGE, reply.body());
             assertTrue(client.isClosed());
