@@ -1,7 +1,5 @@
 package io.queenmq.loadtest;
 
-import org.postgresql.PGConnection;
-
 import java.nio.ByteBuffer;
 import java.sql.Array;
 import java.sql.Connection;
@@ -9,6 +7,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.Arrays;
+import org.postgresql.PGConnection;
 
 /**
  * {@code queen_store.append} over JDBC for lanes that stay the same, with frames built beforehand

@@ -1,7 +1,5 @@
 package io.queenmq.loadtest;
 
-import org.HdrHistogram.Histogram;
-
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -14,6 +12,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import org.HdrHistogram.Histogram;
 
 /**
  * The baseline: the function that stores every push, called over JDBC from several threads, each

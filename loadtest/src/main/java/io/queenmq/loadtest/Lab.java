@@ -1,7 +1,5 @@
 package io.queenmq.loadtest;
 
-import org.jspecify.annotations.Nullable;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -10,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** What experiments work with: brokers of their own, arms in pairs, loads that are verified. */
 final class Lab implements AutoCloseable {

@@ -1,12 +1,11 @@
 package io.queenmq.loadtest;
 
-import org.jspecify.annotations.Nullable;
-
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Batches that were popped under a lease and are acknowledged when the caller says so, so that acks

@@ -1,11 +1,10 @@
 package io.queenmq.loadtest;
 
-import org.HdrHistogram.Histogram;
-
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.HdrHistogram.Histogram;
 
 /** Figures of one run for machines, the same in lines for people, and what they failed to show. */
 final class Outcome {

@@ -1,11 +1,10 @@
 package io.queenmq.loadtest;
 
-import org.postgresql.PGConnection;
-
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
+import org.postgresql.PGConnection;
 
 /** The same bytes in a heap without an index: what PostgreSQL takes at all. */
 final class RawInsert implements BundleCall {

@@ -1,7 +1,5 @@
 package io.queenmq.loadtest;
 
-import org.jspecify.annotations.Nullable;
-
 import java.io.File;
 import java.io.IOException;
 import java.net.ServerSocket;
@@ -16,6 +14,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A broker of our own over a fresh database: the embedded server, or one of a PostgreSQL that is

@@ -1,8 +1,5 @@
 package io.queenmq.loadtest;
 
-import org.HdrHistogram.Histogram;
-import org.jspecify.annotations.Nullable;
-
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -13,6 +10,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import org.HdrHistogram.Histogram;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Producers and consumers of one queue with their shared books, all on one event loop. Producers

@@ -1,12 +1,11 @@
 package io.queenmq.loadtest;
 
-import org.HdrHistogram.Histogram;
-
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.TimeUnit;
+import org.HdrHistogram.Histogram;
 
 /**
  * From the first byte of a push to the last byte of the answer of a pop that was parked: over and

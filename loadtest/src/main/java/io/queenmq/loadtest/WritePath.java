@@ -1,10 +1,9 @@
 package io.queenmq.loadtest;
 
-import org.jspecify.annotations.Nullable;
-
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /** Group W: what a push costs. */
 final class WritePath {

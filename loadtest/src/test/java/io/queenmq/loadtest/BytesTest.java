@@ -2,10 +2,9 @@ package io.queenmq.loadtest;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import org.junit.jupiter.api.Test;
-
 import java.nio.charset.StandardCharsets;
 import java.util.UUID;
+import org.junit.jupiter.api.Test;
 
 final class BytesTest {
     @Test

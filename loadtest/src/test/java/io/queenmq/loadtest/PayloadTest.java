@@ -2,10 +2,9 @@ package io.queenmq.loadtest;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-
-import java.nio.charset.StandardCharsets;
 
 final class PayloadTest {
     @ParameterizedTest

@@ -3,11 +3,10 @@ package io.queenmq.loadtest;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import org.junit.jupiter.api.Test;
-
 import java.io.IOException;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
 
 /** The whole generator against a broker in memory that works, and against ones that do not. */
 final class TrafficTest {
