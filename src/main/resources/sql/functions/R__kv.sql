@@ -5,6 +5,9 @@
 -- queen_store.apply_kv: reads and writes keys. Checks see what was there before the call, a get
 -- what the operations before it on the same key have left, and reads of many keys what all of the
 -- call has left. A key is written once in a call (the caller sees to that).
+-- Two calls can wait for each other in a circle in one case: a key that was missing when the one
+-- took its locks is made by another before it inserts that key, and is locked by a third that waits
+-- for a row of the first. PostgreSQL then ends one of them (40P01); brokers carry it out again.
 -- Called by  run_kv, transact, queen.kv_apply
 -- Locks      kv, in byte order of (namespace, key), rows that are there before rows that are
 --            missing; share for a check; waits
