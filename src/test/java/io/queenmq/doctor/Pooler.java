@@ -97,9 +97,10 @@ final class Pooler implements Closeable {
         try {
             byte[] startup = startup(client);
             server = borrow(startup);
-            client.out.write(server.greeting);
-            client.out.flush();
+            byte[] greeting = server.greeting;
             server = mode == Mode.TRANSACTION ? giveBack(server) : server;
+            client.out.write(greeting);
+            client.out.flush();
             while (true) {
                 int type = client.in.readUnsignedByte();
                 byte[] body = body(client.in);
@@ -110,10 +111,15 @@ final class Pooler implements Closeable {
                 write(server.out, type, body);
                 if (type == 'S' || type == 'Q') {
                     server.out.flush();
-                    boolean betweenTransactions = answer(server, client.out) == 'I';
+                    ByteArrayOutputStream answer = new ByteArrayOutputStream();
+                    boolean betweenTransactions =
+                            answer(server, new DataOutputStream(answer)) == 'I';
+                    // Before the client has its answer: who asks next is to find it here.
                     if (mode == Mode.TRANSACTION && betweenTransactions) {
                         server = giveBack(server);
                     }
+                    client.out.write(answer.toByteArray());
+                    client.out.flush();
                 }
             }
         } catch (IOException e) {
