@@ -205,8 +205,6 @@ public final class Broker implements AutoCloseable {
                                     clock));
             ack.start();
             Kv kv = new Kv(config.kv(), database, coldReads, switches, metrics, clock);
-            Transact transact =
-                    new Transact(config.transact(), database, push, ack, kv, mint, metrics, clock);
 
             Timers timers =
                     parts.own(
@@ -225,6 +223,17 @@ public final class Broker implements AutoCloseable {
                                     metrics,
                                     clock));
             timers.start();
+            Transact transact =
+                    new Transact(
+                            config.transact(),
+                            database,
+                            push,
+                            ack,
+                            kv,
+                            timers,
+                            mint,
+                            metrics,
+                            clock);
 
             parts.own(
                     "maintain",

@@ -31,8 +31,8 @@ comment on function queen_store.require_name(text, text, integer, integer) is
 
 -- queen_store.require_number: refuses a number outside its range.
 -- Called by  queen.push, queen.pop, queen.ack, queen.transact, queen.kv_list, require_kv,
---            queen.read, queen.message, queen.violations, queen.timer_schedule,
---            queen.timer_cancel, queen.timer_list
+--            queen.read, queen.message, queen.violations, queen.timer_apply,
+--            queen.timer_list, require_timers
 -- Locks      none
 -- Returns    nothing
 -- Raises     QN400 bad_request

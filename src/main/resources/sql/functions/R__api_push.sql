@@ -350,7 +350,7 @@ $$;
 comment on function queen_store.is_json(text) is 'Whether a text is JSON. Locks: none.';
 
 -- queen_store.require_messages: refuses a call of queen.push with a message it cannot store.
--- Called by  queen.push, queen.timer_schedule
+-- Called by  queen.push, require_timers
 -- Locks      none
 -- Returns    nothing
 -- Raises     QN400 bad_request

@@ -1,19 +1,27 @@
 -- queen.timer_*: messages scheduled in the caller's own transaction.
 
--- queen.timer_schedule: schedules messages, or replaces what is scheduled, within the caller's
--- transaction: with its commit the timers are there, and brokers are told unless queen.notify is
--- off; then they find them when they next look, which may take QUEEN_SWEEPER_IDLE_MAX_SLEEP_MS. A
--- time that has passed means at once. Queues are neither looked up nor made before the message is
--- delivered.
--- Called by  applications, queen.timer_schedule of one message
+-- queen.timer_apply: schedules and cancels any number of timers as one step of the caller's
+-- transaction. With its commit timers are there, and brokers are told unless queen.notify is off;
+-- then they find them when they next look, which may take QUEEN_SWEEPER_IDLE_MAX_SLEEP_MS. Rows are
+-- locked in one order and stay locked until the transaction ends: put all of a step in one call,
+-- for two transactions that do it in several may deadlock. Queues are neither looked up nor made
+-- before a message is delivered.
+-- Called by  applications, queen.transact, queen.timer_schedule, queen.timer_cancel
 -- Locks      timers, ascending (queue, timer_key); waits up to 2 s each
--- Returns    one row per message, in order: scheduled, rescheduled, or too_late (a broker is about
---            to deliver the one that is there); with the id that the message will have
+-- Returns    one row per operation, in order: scheduled, rescheduled (it took the place of one that
+--            was there), cancelled, absent (there was nothing to cancel), or too_late (a broker is
+--            about to deliver the one that is there, and nothing of it is changed); with the id
+--            that the message will have and its transaction id, or that of what was cancelled
 -- Raises     QN400 bad_request, QN403 timer_horizon_exceeded, QN409 queue_encrypted
--- Cost       5 statements for up to 1,000 messages
-create or replace function queen.timer_schedule(
-    p_queues text[], p_timer_keys text[], p_payloads text[], p_deliver_ats timestamptz[],
-    p_partitions text[] default null, p_transaction_ids text[] default null,
+-- Cost       6 statements and those of change_timers, for up to 1,000 timers
+create or replace function queen.timer_apply(
+    -- Per operation: schedule or reschedule, which are the same, or cancel, which needs no more
+    -- than queue and key. A timer is changed at most once.
+    p_ops text[], p_queues text[], p_timer_keys text[], p_payloads text[] default null,
+    -- A time that has passed means at once.
+    p_deliver_ats timestamptz[] default null, p_partitions text[] default null,
+    p_transaction_ids text[] default null,
+    -- Whether a message is dropped if its transaction id is in its lane when it is due.
     p_dedup boolean[] default null,
     p_tenant uuid default '00000000-0000-0000-0000-000000000001')
 returns table (
@@ -26,43 +34,32 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
-    v_count integer := coalesce(cardinality(p_queues), 0);
+    v_count integer := coalesce(cardinality(p_ops), 0);
+    v_cancels boolean[];
+    v_payloads text[];
     v_partitions text[] := coalesce(p_partitions, array_fill(null::text, array[v_count]));
     v_transaction_ids text[] := coalesce(
         p_transaction_ids, array_fill(null::text, array[v_count]));
-    v_dedup boolean[] := coalesce(p_dedup, array_fill(false, array[v_count]));
     v_message_ids uuid[];
-    v_latest timestamptz := clock_timestamp() + interval '90 days';
     v_due timestamptz;
 begin
     perform queen_store.require_number('number of timers', v_count, 0, 1000);
     if v_count = 0 then
         return;
     end if;
-    if cardinality(p_deliver_ats) is distinct from v_count
-            or cardinality(v_dedup) is distinct from v_count
-            or array_position(p_deliver_ats, null) is not null
-            or array_position(v_dedup, null) is not null then
-        raise exception using errcode = 'QN400', message = 'bad_request',
-            detail = format(
-                'every array must have one element per message, %s of them, and none may be null',
-                v_count);
-    end if;
-    perform queen_store.require_messages(
-        p_queues, v_partitions, p_payloads, v_transaction_ids,
-        array_fill(null::uuid, array[v_count]));
-    perform queen_store.require_timer_keys(p_queues, p_timer_keys);
-    perform queen_store.require_number(
-        'bytes of payload', max(octet_length(i.payload)), 1, 1048576)
-    from unnest(p_payloads) as i (payload);
-    if v_latest < any (p_deliver_ats) then
-        raise exception using errcode = 'QN403', message = 'timer_horizon_exceeded',
-            detail = 'a message can be scheduled up to 90 days ahead';
-    end if;
+    v_payloads := queen_store.require_timers(
+        p_ops, p_queues, p_timer_keys, p_payloads, p_deliver_ats, v_partitions,
+        v_transaction_ids, p_dedup);
+    v_cancels := array(
+        select i.op = 'cancel'
+        from unnest(p_ops) with ordinality as i (op, ordinal)
+        order by i.ordinal);
     if exists (
-            select from queen_store.queues q
-            where q.tenant_id = p_tenant and q.name = any (p_queues) and q.deleted_at is null
-              and q.encryption_enabled) then
+            select
+            from unnest(p_queues, v_cancels) as i (queue, cancel)
+            join queen_store.queues q
+                on q.tenant_id = p_tenant and q.name = i.queue and q.deleted_at is null
+            where not i.cancel and q.encryption_enabled) then
         raise exception using errcode = 'QN409', message = 'queue_encrypted',
             detail = 'only a broker holds the key: schedule for this queue over HTTP';
     end if;
@@ -77,20 +74,21 @@ begin
         from unnest(v_transaction_ids, v_partitions) with ordinality
             as i (transaction_id, partition, ordinal)
         offset 0) m;
-    for ordinal, status, deliver_at in
-        select c.ordinal, c.status, c.deliver_at
+    for ordinal, status, transaction_id, deliver_at in
+        select c.ordinal, c.status, c.transaction_id, c.deliver_at
         from queen_store.change_timers(
-            p_tenant, p_queues, p_timer_keys, array_fill(false, array[v_count]),
+            p_tenant, p_queues, p_timer_keys, v_cancels,
             array_fill(null::bigint, array[v_count]), p_deliver_ats, v_partitions,
             v_transaction_ids, v_message_ids,
             array(select convert_to(i.payload, 'UTF8')
-                  from unnest(p_payloads) with ordinality as i (payload, ordinal)
+                  from unnest(v_payloads) with ordinality as i (payload, ordinal)
                   order by i.ordinal),
-            array_fill(false, array[v_count]), v_dedup, null) c
+            array_fill(false, array[v_count]), p_dedup, null) c
         order by c.ordinal
     loop
-        message_id := case when status <> 'too_late' then v_message_ids[ordinal] end;
-        transaction_id := case when status <> 'too_late' then v_transaction_ids[ordinal] end;
+        message_id := case when deliver_at is not null then v_message_ids[ordinal] end;
+        transaction_id := case when deliver_at is not null then v_transaction_ids[ordinal]
+            else transaction_id end;
         v_due := least(v_due, deliver_at);
         return next;
     end loop;
@@ -98,6 +96,40 @@ begin
         perform pg_notify(
             'queen_hints', 't:' || floor(extract(epoch from v_due) * 1000)::bigint);
     end if;
+end
+$$;
+
+comment on function queen.timer_apply(
+    text[], text[], text[], text[], timestamptz[], text[], text[], boolean[], uuid) is
+    'Schedules and cancels any number of timers as one step of the caller''s transaction. Locks: timers, ascending (queue, timer_key); waits up to 2 s each.';
+
+-- queen.timer_schedule: schedules messages, or replaces what is scheduled, within the caller's
+-- transaction; see queen.timer_apply.
+-- Called by  applications, queen.timer_schedule of one message
+-- Locks      timers, ascending (queue, timer_key); waits up to 2 s each
+-- Returns    one row per message, in order: scheduled, rescheduled, or too_late (a broker is about
+--            to deliver the one that is there); with the id that the message will have
+-- Raises     QN400 bad_request, QN403 timer_horizon_exceeded, QN409 queue_encrypted
+-- Cost       as queen.timer_apply
+create or replace function queen.timer_schedule(
+    p_queues text[], p_timer_keys text[], p_payloads text[], p_deliver_ats timestamptz[],
+    p_partitions text[] default null, p_transaction_ids text[] default null,
+    p_dedup boolean[] default null,
+    p_tenant uuid default '00000000-0000-0000-0000-000000000001')
+returns table (
+    ordinal integer, status text, message_id uuid, transaction_id text, deliver_at timestamptz)
+language plpgsql volatile parallel unsafe
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select t.ordinal, t.status, t.message_id, t.transaction_id, t.deliver_at
+    from queen.timer_apply(
+        array_fill('schedule'::text, array[coalesce(cardinality(p_queues), 0)]), p_queues,
+        p_timer_keys, p_payloads, p_deliver_ats, p_partitions, p_transaction_ids, p_dedup,
+        p_tenant) t;
 end
 $$;
 
@@ -149,7 +181,7 @@ comment on function queen.timer_schedule(
 -- Returns    one row per timer, in order: cancelled with the transactionId it had; absent (never
 --            scheduled, or delivered already); or too_late (a broker is about to deliver it)
 -- Raises     QN400 bad_request
--- Cost       3 statements for up to 1,000 timers
+-- Cost       as queen.timer_apply
 create or replace function queen.timer_cancel(
     p_queues text[], p_timer_keys text[],
     p_tenant uuid default '00000000-0000-0000-0000-000000000001')
@@ -159,17 +191,12 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
-declare
-    v_count integer := coalesce(cardinality(p_queues), 0);
 begin
-    perform queen_store.require_number('number of timers', v_count, 0, 1000);
-    perform queen_store.require_timer_keys(p_queues, p_timer_keys);
     return query
-    select c.ordinal, c.status, c.transaction_id
-    from queen_store.change_timers(
-        p_tenant, p_queues, p_timer_keys, array_fill(true, array[v_count]), '{}', '{}', '{}',
-        '{}', '{}', '{}', '{}', '{}', null) c
-    order by c.ordinal;
+    select t.ordinal, t.status, t.transaction_id
+    from queen.timer_apply(
+        array_fill('cancel'::text, array[coalesce(cardinality(p_queues), 0)]), p_queues,
+        p_timer_keys, p_tenant => p_tenant) t;
 end
 $$;
 
@@ -266,7 +293,7 @@ comment on function queen.timer_list(text, text, integer, uuid) is
     'Timers of a queue in order of their keys, a page at a time. Locks: none.';
 
 -- queen_store.require_timer_keys: refuses timers that cannot be.
--- Called by  queen.timer_schedule, queen.timer_cancel, queen.timer_get
+-- Called by  require_timers, queen.timer_get
 -- Locks      none
 -- Returns    nothing
 -- Raises     QN400 bad_request
@@ -298,3 +325,73 @@ $$;
 
 comment on function queen_store.require_timer_keys(text[], text[]) is
     'Refuses timers without a queue or a key, or with one too long. Locks: none.';
+
+-- queen_store.require_timers: refuses a call of queen.timer_apply with an operation that cannot be.
+-- Called by  queen.timer_apply
+-- Locks      none
+-- Returns    the payloads; of what is cancelled null as JSON
+-- Raises     QN400 bad_request, QN403 timer_horizon_exceeded
+-- Cost       6 statements over the arguments
+create or replace function queen_store.require_timers(
+    p_ops text[], p_queues text[], p_timer_keys text[], p_payloads text[],
+    p_deliver_ats timestamptz[], p_partitions text[], p_transaction_ids text[],
+    p_dedup boolean[])
+returns text[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_count integer := cardinality(p_ops);
+    v_latest timestamptz := clock_timestamp() + interval '90 days';
+    v_payloads text[];
+    v_bad record;
+begin
+    if cardinality(p_queues) is distinct from v_count
+            or cardinality(p_payloads) <> v_count or cardinality(p_deliver_ats) <> v_count
+            or cardinality(p_partitions) <> v_count or cardinality(p_transaction_ids) <> v_count
+            or cardinality(p_dedup) <> v_count then
+        raise exception using errcode = 'QN400', message = 'bad_request',
+            detail = format('every array must have one element per timer, %s of them', v_count);
+    end if;
+    select i.ordinal, i.op into v_bad
+    from unnest(p_ops) with ordinality as i (op, ordinal)
+    where (i.op in ('schedule', 'reschedule', 'cancel')) is not true
+    order by i.ordinal
+    limit 1;
+    if found then
+        raise exception using errcode = 'QN400', message = 'bad_request',
+            detail = format(
+                'operation %s must be schedule, reschedule or cancel, got %s', v_bad.ordinal,
+                coalesce(v_bad.op, 'null'));
+    end if;
+    perform queen_store.require_timer_keys(p_queues, p_timer_keys);
+    v_payloads := array(
+        select case when i.op = 'cancel' then 'null' else i.payload end
+        from unnest(p_ops, p_payloads) with ordinality as i (op, payload, ordinal)
+        order by i.ordinal);
+    perform queen_store.require_messages(
+        p_queues, p_partitions, v_payloads, p_transaction_ids,
+        array_fill(null::uuid, array[v_count]));
+    perform queen_store.require_number(
+        'bytes of payload', max(octet_length(i.payload)), 1, 1048576)
+    from unnest(v_payloads) as i (payload);
+    select i.ordinal, i.deliver_at into v_bad
+    from unnest(p_ops, p_deliver_ats) with ordinality as i (op, deliver_at, ordinal)
+    where i.op <> 'cancel' and (i.deliver_at is null or i.deliver_at > v_latest)
+    order by i.ordinal
+    limit 1;
+    if v_bad.deliver_at is not null then
+        raise exception using errcode = 'QN403', message = 'timer_horizon_exceeded',
+            detail = 'a message can be scheduled up to 90 days ahead';
+    end if;
+    if v_bad.ordinal is not null then
+        raise exception using errcode = 'QN400', message = 'bad_request',
+            detail = format('message %s has no time', v_bad.ordinal);
+    end if;
+    return v_payloads;
+end
+$$;
+
+comment on function queen_store.require_timers(
+    text[], text[], text[], text[], timestamptz[], text[], text[], boolean[]) is
+    'Refuses operations on timers that cannot be. Locks: none.';

@@ -1,25 +1,28 @@
--- queen.transact: keys, pushes and acknowledgements as one step of the caller's transaction.
+-- queen.transact: keys, timers, pushes and acknowledgements as one step of the caller's
+-- transaction.
 
 -- queen.transact: takes messages off one lane and puts others into another, or neither: what a
--- consumer that produces needs; and writes keys with them. It is one with the caller's transaction,
--- so what queen.push and queen.ack would answer with a row is an error here: a message that its
--- lane took before within the dedup window, an ack that cannot be carried out, an operation on a
--- key that must be applied and is not. The transaction cannot go on to commit its other half by
--- accident; who wants to go on sets a savepoint. An ack without a lease of its own is judged by
--- those that the call names elsewhere: the holder must be among them. Locks are held until the
--- transaction ends: put all of a step in one call, for two transactions that do it in several may
--- deadlock.
+-- consumer that produces needs; writes keys and schedules or cancels timers with them. It is one
+-- with the caller's transaction, so what queen.push and queen.ack would answer with a row is an
+-- error here: a message that its lane took before within the dedup window, an ack that cannot be
+-- carried out, an operation on a key that must be applied and is not. The transaction cannot go on
+-- to commit its other half by accident; who wants to go on sets a savepoint. An ack without a lease
+-- of its own is judged by those that the call names elsewhere: the holder must be among them. Locks
+-- are held until the transaction ends: put all of a step in one call, for two transactions that do
+-- it in several may deadlock.
 -- Called by  applications
--- Locks      kv, as queen.kv_apply; advisory on the names of missing queues and lanes; queues and
---            partitions: new rows; partitions, ascending id; cursors, ascending (partition_id,
---            group_id); waits; groups at a group's first ack ever, skip locked
--- Returns    one row per operation on a key, as queen.kv_apply, then per push, then per ack, each
---            in order. push: queued, or duplicate for the repetition of an earlier one of the same
---            call; ack: done, noop (completed before) or stale (a failure of what was completed
---            before)
--- Raises     QN400 bad_request, QN409 kv_precondition, QN409 duplicate, QN409 ack_rejected,
---            QN409 queue_encrypted, QN503 busy
--- Cost       as queen.kv_apply, queen.push and ack_messages, for up to 10,000 pushes and acks
+-- Locks      kv, as queen.kv_apply; timers, ascending (queue, timer_key); advisory on the names of
+--            missing queues and lanes; queues and partitions: new rows; partitions, ascending id;
+--            cursors, ascending (partition_id, group_id); waits; groups at a group's first ack
+--            ever, skip locked
+-- Returns    one row per operation on a key, as queen.kv_apply, then per operation on a timer, as
+--            queen.timer_apply, then per push, then per ack, each in order. push: queued, or
+--            duplicate for the repetition of an earlier one of the same call; ack: done, noop
+--            (completed before) or stale (a failure of what was completed before)
+-- Raises     QN400 bad_request, QN403 timer_horizon_exceeded, QN409 kv_precondition, QN409
+--            duplicate, QN409 ack_rejected, QN409 queue_encrypted, QN503 busy
+-- Cost       as queen.kv_apply, queen.timer_apply, queen.push and ack_messages, for up to 10,000
+--            pushes and acks
 create or replace function queen.transact(
     p_queues text[] default null, p_partitions text[] default null,
     p_payloads text[] default null, p_transaction_ids text[] default null,
@@ -33,11 +36,16 @@ create or replace function queen.transact(
     p_kv_ttl_seconds bigint[] default null, p_kv_expects bigint[] default null,
     p_kv_deltas numeric[] default null, p_kv_mins numeric[] default null,
     p_kv_maxs numeric[] default null, p_kv_required boolean[] default null,
+    -- As queen.timer_apply takes them.
+    p_timer_ops text[] default null, p_timer_queues text[] default null,
+    p_timer_keys text[] default null, p_timer_payloads text[] default null,
+    p_timer_deliver_ats timestamptz[] default null, p_timer_partitions text[] default null,
+    p_timer_transaction_ids text[] default null, p_timer_dedup boolean[] default null,
     p_tenant uuid default '00000000-0000-0000-0000-000000000001')
 returns table (
     part text, ordinal integer, status text, message_id uuid, transaction_id text,
     partition_id uuid, "offset" bigint, lease_released boolean, dead_lettered boolean,
-    value json, version bigint)
+    value json, version bigint, deliver_at timestamptz)
 language plpgsql volatile parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
@@ -97,6 +105,21 @@ begin
         end loop;
         value := null;
         version := null;
+    end if;
+    if cardinality(p_timer_ops) > 0 then
+        part := 'timer';
+        for ordinal, status, message_id, transaction_id, deliver_at in
+            select t.ordinal, t.status, t.message_id, t.transaction_id, t.deliver_at
+            from queen.timer_apply(
+                p_timer_ops, p_timer_queues, p_timer_keys, p_timer_payloads,
+                p_timer_deliver_ats, p_timer_partitions, p_timer_transaction_ids, p_timer_dedup,
+                p_tenant) t
+        loop
+            return next;
+        end loop;
+        message_id := null;
+        transaction_id := null;
+        deliver_at := null;
     end if;
     if v_pushes > 0 then
         part := 'push';
@@ -210,8 +233,8 @@ $$;
 comment on function queen.transact(
     text[], text[], text[], text[], uuid[], text[], text[], uuid[], text[], text[], uuid[], uuid[],
     text[], text[], text[], json[], bigint[], bigint[], numeric[], numeric[], numeric[], boolean[],
-    uuid) is
-    'Keys, pushes and acknowledgements as one step of the caller''s transaction: all of them, or an error. Locks: kv, as queen.kv_apply; advisory on the names of missing queues and lanes; queues and partitions: new rows; partitions, ascending id; cursors, ascending (partition_id, group_id); waits; groups at a group''s first ack ever, skip locked.';
+    text[], text[], text[], text[], timestamptz[], text[], text[], boolean[], uuid) is
+    'Keys, timers, pushes and acknowledgements as one step of the caller''s transaction: all of them, or an error. Locks: kv, as queen.kv_apply; timers, ascending (queue, timer_key); advisory on the names of missing queues and lanes; queues and partitions: new rows; partitions, ascending id; cursors, ascending (partition_id, group_id); waits; groups at a group''s first ack ever, skip locked.';
 
 -- queen_store.require_acks: refuses acknowledgements that queen.transact cannot carry out.
 -- Called by  queen.transact

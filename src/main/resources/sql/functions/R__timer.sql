@@ -3,14 +3,17 @@
 -- is told that it is too late; whoever fires never waits for a timer.
 
 -- queen_store.change_timers: schedules and cancels timers of one tenant, all of them or none.
--- Scheduling one that is there replaces it.
--- Called by  TimerProcedures, queen.timer_schedule, queen.timer_cancel
--- Locks      timers, ascending (queue, timer_key); waits up to 2 s each
+-- Scheduling one that is there replaces it. What is cancelled must be there when the call begins:
+-- one that somebody makes meanwhile comes after it. A timer that is claimed is not locked, or its
+-- message would have to wait for whoever came too late.
+-- Called by  TimerProcedures, transact, queen.timer_apply
+-- Locks      timers, ascending (queue, timer_key), those that are there and those that are made
+--            in one statement; waits up to 2 s each
 -- Returns    one row per input, in any order: scheduled, rescheduled, cancelled, absent, or
 --            too_late (a broker has claimed it and is about to fire it; nothing is changed); with
 --            the transactionId of what was cancelled, and the time of what was scheduled
 -- Raises     QN400 bad_request (a timer twice)
--- Cost       2 statements; 2 more where something is cancelled
+-- Cost       3 statements; 1 more where something is cancelled
 create or replace function queen_store.change_timers(
     p_tenant_id uuid, p_queues text[], p_timer_keys text[], p_cancels boolean[],
     -- Of those to schedule: from now, or else the time itself. What has passed means at once.
@@ -30,8 +33,11 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-    v_now timestamptz;
+    v_now timestamptz := clock_timestamp();
     v_twice text;
+    -- Ordinals of those that are claimed, and of those to cancel that are there and are not.
+    v_claimed bigint[];
+    v_found bigint[];
 begin
     select format('timer %s of queue %s', i.timer_key, i.queue) into v_twice
     from unnest(p_queues, p_timer_keys) as i (queue, timer_key)
@@ -43,82 +49,88 @@ begin
             detail = v_twice || ' occurs twice: a call may change it once';
     end if;
 
-    if true = any (p_cancels) then
-        -- All of them, those to schedule too: two calls that share timers meet in one order.
-        perform 1
-        from unnest(p_queues, p_timer_keys) as i (queue, timer_key)
+    select array_agg(f.ordinal) filter (where f.claimed),
+           array_agg(f.ordinal) filter (where f.cancel and not f.claimed)
+    into v_claimed, v_found
+    from (
+        select i.ordinal, i.cancel,
+               t.claim_token is not null and t.held_until > v_now as claimed
+        from unnest(p_queues, p_timer_keys, p_cancels) with ordinality
+            as i (queue, timer_key, cancel, ordinal)
         join queen_store.timers t
-            on t.tenant_id = p_tenant_id and t.queue = i.queue and t.timer_key = i.timer_key
-        order by t.queue, t.timer_key
-        for update of t;
+            on t.tenant_id = p_tenant_id and t.queue = i.queue and t.timer_key = i.timer_key) f;
+
+    return query
+    with scheduled as (
+        insert into queen_store.timers as t (
+            tenant_id, queue, timer_key, partition, deliver_at, transaction_id, message_id,
+            payload, encrypted, dedup, producer, attempts)
+        select p_tenant_id, i.queue, i.timer_key, coalesce(i.partition, '-'),
+               greatest(
+                   v_now, coalesce(i.deliver_at, v_now + i.delay_us * interval '1 microsecond')),
+               coalesce(i.transaction_id, '-'), coalesce(i.message_id, gen_random_uuid()),
+               coalesce(i.payload, ''), coalesce(i.encrypted, false), coalesce(i.dedup, false),
+               p_producer, case when i.cancel then -1 else 0 end
+        from unnest(
+                p_queues, p_timer_keys, p_cancels, p_delays_us, p_deliver_ats, p_partitions,
+                p_transaction_ids, p_message_ids, p_payloads, p_encrypted, p_dedup)
+            with ordinality as i (
+                queue, timer_key, cancel, delay_us, deliver_at, partition, transaction_id,
+                message_id, payload, encrypted, dedup, ordinal)
+        -- Those to cancel are only locked on the way, so that all rows are locked in one order. One
+        -- that somebody else has removed by then is made for the time being.
+        where (i.ordinal = any (v_claimed)) is not true
+          and (not i.cancel or i.ordinal = any (v_found))
+        -- In this order they are inserted, and so locked.
+        order by i.queue collate "C", i.timer_key collate "C"
+        on conflict (tenant_id, queue, timer_key) do update
+        set partition = excluded.partition,
+            deliver_at = excluded.deliver_at,
+            transaction_id = excluded.transaction_id,
+            message_id = excluded.message_id,
+            payload = excluded.payload,
+            encrypted = excluded.encrypted,
+            dedup = excluded.dedup,
+            producer = excluded.producer,
+            attempts = 0,
+            last_error = null,
+            claim_token = null,
+            held_until = null,
+            updated_at = clock_timestamp()
+        where excluded.attempts = 0
+          and (t.claim_token is null or t.held_until <= clock_timestamp())
+        -- Zero: this statement made the row. One that it found it has locked first, and the new
+        -- version of a row carries the lock on the old one.
+        returning t.queue, t.timer_key, t.deliver_at, t.xmax = '0'::xid as created)
+    select i.ordinal::integer,
+           case when s.created then 'scheduled'
+                when not s.created then 'rescheduled'
+                else 'too_late' end,
+           null::text, s.deliver_at
+    from unnest(p_queues, p_timer_keys, p_cancels) with ordinality
+        as i (queue, timer_key, cancel, ordinal)
+    left join scheduled s on s.queue = i.queue and s.timer_key = i.timer_key
+    where not i.cancel;
+
+    if true = any (p_cancels) then
         v_now := clock_timestamp();
         return query
         with cancelled as (
             delete from queen_store.timers t
-            using unnest(p_queues, p_timer_keys, p_cancels) as i (queue, timer_key, cancel)
-            where i.cancel and t.tenant_id = p_tenant_id and t.queue = i.queue
-              and t.timer_key = i.timer_key and (t.claim_token is null or t.held_until <= v_now)
-            returning t.queue, t.timer_key, t.transaction_id)
+            using unnest(p_queues, p_timer_keys) with ordinality as i (queue, timer_key, ordinal)
+            where i.ordinal = any (v_found)
+              and t.tenant_id = p_tenant_id and t.queue = i.queue and t.timer_key = i.timer_key
+              and (t.claim_token is null or t.held_until <= v_now)
+            returning i.ordinal, t.transaction_id, t.attempts)
         select i.ordinal::integer,
-               case when c.queue is not null then 'cancelled'
-                    when t.queue is not null then 'too_late'
+               case when c.attempts >= 0 then 'cancelled'
+                    when c.ordinal is null and i.ordinal = any (v_claimed || v_found)
+                    then 'too_late'
                     else 'absent' end,
-               c.transaction_id, null::timestamptz
-        from unnest(p_queues, p_timer_keys, p_cancels) with ordinality
-            as i (queue, timer_key, cancel, ordinal)
-        left join cancelled c on c.queue = i.queue and c.timer_key = i.timer_key
-        left join queen_store.timers t
-            on t.tenant_id = p_tenant_id and t.queue = i.queue and t.timer_key = i.timer_key
+               case when c.attempts >= 0 then c.transaction_id end, null::timestamptz
+        from unnest(p_cancels) with ordinality as i (cancel, ordinal)
+        left join cancelled c on c.ordinal = i.ordinal
         where i.cancel;
-    end if;
-
-    if false = any (p_cancels) then
-        v_now := clock_timestamp();
-        return query
-        with scheduled as (
-            insert into queen_store.timers as t (
-                tenant_id, queue, timer_key, partition, deliver_at, transaction_id, message_id,
-                payload, encrypted, dedup, producer)
-            select p_tenant_id, i.queue, i.timer_key, i.partition,
-                   greatest(
-                       v_now,
-                       coalesce(i.deliver_at, v_now + i.delay_us * interval '1 microsecond')),
-                   i.transaction_id, i.message_id, i.payload, i.encrypted, i.dedup, p_producer
-            from unnest(
-                    p_queues, p_timer_keys, p_cancels, p_delays_us, p_deliver_ats, p_partitions,
-                    p_transaction_ids, p_message_ids, p_payloads, p_encrypted, p_dedup)
-                as i (
-                    queue, timer_key, cancel, delay_us, deliver_at, partition, transaction_id,
-                    message_id, payload, encrypted, dedup)
-            where not i.cancel
-            -- In this order they are inserted, and so locked.
-            order by i.queue collate "C", i.timer_key collate "C"
-            on conflict (tenant_id, queue, timer_key) do update
-            set partition = excluded.partition,
-                deliver_at = excluded.deliver_at,
-                transaction_id = excluded.transaction_id,
-                message_id = excluded.message_id,
-                payload = excluded.payload,
-                encrypted = excluded.encrypted,
-                dedup = excluded.dedup,
-                producer = excluded.producer,
-                attempts = 0,
-                last_error = null,
-                claim_token = null,
-                held_until = null,
-                updated_at = clock_timestamp()
-            where t.claim_token is null or t.held_until <= clock_timestamp()
-            -- Zero: this statement made the row.
-            returning t.queue, t.timer_key, t.deliver_at, t.xmax = '0'::xid as created)
-        select i.ordinal::integer,
-               case when s.created then 'scheduled'
-                    when not s.created then 'rescheduled'
-                    else 'too_late' end,
-               null::text, s.deliver_at
-        from unnest(p_queues, p_timer_keys, p_cancels) with ordinality
-            as i (queue, timer_key, cancel, ordinal)
-        left join scheduled s on s.queue = i.queue and s.timer_key = i.timer_key
-        where not i.cancel;
     end if;
 end
 $$;
@@ -126,7 +138,7 @@ $$;
 comment on function queen_store.change_timers(
     uuid, text[], text[], boolean[], bigint[], timestamptz[], text[], text[], uuid[], bytea[],
     boolean[], boolean[], text) is
-    'Schedules and cancels timers of one tenant, all of them or none. Locks: timers, ascending (queue, timer_key); waits up to 2 s each.';
+    'Schedules and cancels timers of one tenant, all of them or none. Locks: timers, ascending (queue, timer_key), those that are there and those that are made in one statement; waits up to 2 s each.';
 
 -- queen_store.probe_timers: what a broker must know to sleep until the next timer.
 -- Called by  TimerProcedures

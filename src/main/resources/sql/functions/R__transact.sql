@@ -1,6 +1,6 @@
--- Transactions: keys, pushes and acknowledgements that take effect together or not at all. The
--- parts of a bundle run in the lock order of the product, so bundles do not wait for each other in
--- a circle, but for the one case that apply_kv names.
+-- Transactions: keys, timers, pushes and acknowledgements that take effect together or not at all.
+-- The parts of a bundle run in the lock order of the product, so bundles do not wait for each other
+-- in a circle, but for the one case that apply_kv names.
 
 -- queen_store.ack_bundle: the acknowledgements of a bundle. An ack that names no lease is judged by
 -- the leases that the bundle names elsewhere: the holder of the cursor must be among them, or else
@@ -198,13 +198,16 @@ comment on function queen_store.settled_acks(
     bigint[], text[], integer[], bytea[], smallint[], xid) is
     'What the acknowledgements of a committed bundle did, for a broker that lost the answer. Locks: none.';
 
--- queen_store.transact: a bundle of keys, pushes and acknowledgements, one commit or no effect.
--- What refuses it is an answer, not an error: the effects are undone and the verdicts stand.
+-- queen_store.transact: a bundle of keys, timers, pushes and acknowledgements, one commit or no
+-- effect. What refuses it is an answer, not an error: the effects are undone and the verdicts
+-- stand.
 -- Called by  TransactProcedures
--- Locks      kv, as apply_kv; partitions, ascending id; cursors ascending (partition_id, group_id);
---            waits up to 2 s for each; groups at a group's first ack ever, skip locked; epochs as
---            append; bundles: one row of its own, for a bundle with keys or without pushes
+-- Locks      kv, as apply_kv; timers, ascending (queue, timer_key); partitions, ascending id;
+--            cursors ascending (partition_id, group_id); waits up to 2 s for each; groups at a
+--            group's first ack ever, skip locked; epochs as append; bundles: one row of its own,
+--            for a bundle with a key, with a timer or without pushes
 -- Returns    part kv: one row per operation as apply_kv;
+--            part timer: one row per operation as change_timers;
 --            part push: one row per lane-batch as append, up to where the bundle ended;
 --            part ack: one row per acknowledgement as ack_bundle; and only if nothing took effect
 --            part undone, verdict
@@ -214,10 +217,10 @@ comment on function queen_store.settled_acks(
 --            ack_rejected  an acknowledgement cannot be carried out
 --            busy          a lane is cold or unknown, as append says, or a cursor was placed while
 --                          this call waited for others: come again
--- Raises     QN400 bad_request (as append); QN409 kv_precondition, QN409 duplicate, QN409
---            ack_rejected, QN503 busy are raised to undo what was done, and caught here
--- Cost       as apply_kv, append and ack_bundle, one subtransaction; with keys or without pushes
---            those of note_bundle
+-- Raises     QN400 bad_request (as append, change_timers); QN409 kv_precondition, QN409 duplicate,
+--            QN409 ack_rejected, QN503 busy are raised to undo what was done, and caught here
+-- Cost       as apply_kv, change_timers, append and ack_bundle, one subtransaction; with keys or
+--            timers or without pushes that of note_bundle
 create or replace function queen_store.transact(
     p_bundle_id uuid,
     -- The answer to this very bundle was lost, and the process that ran it is gone.
@@ -235,13 +238,18 @@ create or replace function queen_store.transact(
     -- As apply_kv takes them.
     p_kv_ops text[], p_kv_namespaces text[], p_kv_keys text[], p_kv_values text[],
     p_kv_ttl_seconds bigint[], p_kv_expects bigint[], p_kv_deltas numeric[], p_kv_mins numeric[],
-    p_kv_maxs numeric[], p_kv_required boolean[], p_kv_read_bytes bigint)
+    p_kv_maxs numeric[], p_kv_required boolean[], p_kv_read_bytes bigint,
+    -- As change_timers takes them.
+    p_timer_queues text[], p_timer_keys text[], p_timer_cancels boolean[],
+    p_timer_delays_us bigint[], p_timer_deliver_ats timestamptz[], p_timer_partitions text[],
+    p_timer_transaction_ids text[], p_timer_message_ids uuid[], p_timer_payloads bytea[],
+    p_timer_encrypted boolean[], p_timer_dedup boolean[], p_timer_producer text)
 returns table (
     part text, ordinal integer, verdict text, base_offset bigint, created_at timestamptz,
     queue_id integer, partition_id bigint, group_id integer, lease_released boolean,
     dead_lettered boolean, committed bigint, last_offset bigint, passed bigint, ended bigint,
     filed bigint, key text, value text, version bigint, expires_at timestamptz,
-    updated_at timestamptz)
+    updated_at timestamptz, transaction_id text, deliver_at timestamptz)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '2s'
@@ -257,11 +265,17 @@ declare
     v_written_by xid;
     v_noted_by xid;
     v_keys boolean := cardinality(p_kv_ops) > 0;
+    v_timers boolean := cardinality(p_timer_queues) > 0;
+    -- Of keys.
     v_verdicts text[];
     v_versions bigint[];
     v_values text[];
     v_expires_at timestamptz[];
     v_updated_at timestamptz[];
+    -- Of timers.
+    v_statuses text[];
+    v_transaction_ids text[];
+    v_deliver_ats timestamptz[];
     v_lost boolean := false;
     v_duplicate boolean := false;
     v_again boolean := false;
@@ -270,22 +284,24 @@ begin
     -- Everything a bundle locks it locks in here: a row locked outside and changed inside would
     -- cost a multixact. Rows that were returned stay when the effects are undone.
     begin
-        if v_keys then
-            -- Before any lane is locked, for keys come first. Whoever ran it is gone, so the row is
-            -- there or will never be.
+        if v_keys or v_timers then
+            -- Before any lane is locked, for keys and timers come first. Whoever ran it is gone, so
+            -- the row is there or will never be.
             if p_settle then
                 select b.xmin, b.kv_verdicts, b.kv_versions, b.kv_values, b.kv_expires_at,
-                       b.kv_updated_at
-                into v_noted_by, v_verdicts, v_versions, v_values, v_expires_at, v_updated_at
+                       b.kv_updated_at, b.timer_statuses, b.timer_transaction_ids,
+                       b.timer_deliver_ats
+                into v_noted_by, v_verdicts, v_versions, v_values, v_expires_at, v_updated_at,
+                     v_statuses, v_transaction_ids, v_deliver_ats
                 from queen_store.bundles b
                 where b.bundle_id = p_bundle_id;
             end if;
         elsif cardinality(p_partition_ids) = 0 then
             v_written_by := queen_store.note_bundle(
-                p_bundle_id, null, null, null, null, null);
+                p_bundle_id, null, null, null, null, null, null, null, null);
         end if;
         if p_settle and cardinality(p_partition_ids) > 0
-                and (not v_keys or v_noted_by is not null) then
+                and (not (v_keys or v_timers) or v_noted_by is not null) then
             perform 1
             from queen_store.partitions p
             where p.id = any (p_partition_ids)
@@ -307,15 +323,24 @@ begin
             select 'kv', a.item::integer, a.verdict, null::bigint, null::timestamptz,
                    null::integer, null::bigint, null::integer, null::boolean, null::boolean,
                    null::bigint, null::bigint, null::bigint, null::bigint, null::bigint,
-                   p_kv_keys[a.item], a.value, a.version, a.expires_at, a.updated_at
+                   p_kv_keys[a.item], a.value, a.version, a.expires_at, a.updated_at, null,
+                   null::timestamptz
             from unnest(v_verdicts, v_versions, v_values, v_expires_at, v_updated_at)
                 with ordinality as a (verdict, version, value, expires_at, updated_at, item)
             where a.verdict is not null;
             return query
+            select 'timer', a.item::integer, a.status, null::bigint, null::timestamptz,
+                   null::integer, null::bigint, null::integer, null::boolean, null::boolean,
+                   null::bigint, null::bigint, null::bigint, null::bigint, null::bigint, null, null,
+                   null::bigint, null::timestamptz, null::timestamptz, a.transaction_id,
+                   a.deliver_at
+            from unnest(v_statuses, v_transaction_ids, v_deliver_ats) with ordinality
+                as a (status, transaction_id, deliver_at, item);
+            return query
             select 'ack', a.item, 'done', null::bigint, null::timestamptz, a.queue_id,
                    a.partition_id, a.group_id, a.lease_released, a.dead_lettered, a.committed,
                    a.last_offset, null::bigint, null::bigint, null::bigint, null, null,
-                   null::bigint, null::timestamptz, null::timestamptz
+                   null::bigint, null::timestamptz, null::timestamptz, null, null::timestamptz
             from queen_store.settled_acks(
                 p_ack_partition_ids, p_ack_group_names, p_ack_units, p_ack_keys, p_ack_statuses,
                 v_written_by) a;
@@ -342,13 +367,36 @@ begin
             if v_lost then
                 raise exception using errcode = 'QN409', message = 'kv_precondition';
             end if;
-            perform queen_store.note_bundle(
-                p_bundle_id, v_verdicts, v_versions, v_values, v_expires_at, v_updated_at);
             key := null;
             value := null;
             version := null;
             expires_at := null;
             updated_at := null;
+        end if;
+
+        if v_timers then
+            part := 'timer';
+            for ordinal, verdict, transaction_id, deliver_at in
+                select c.ordinal, c.status, c.transaction_id, c.deliver_at
+                from queen_store.change_timers(
+                    p_tenant_id, p_timer_queues, p_timer_keys, p_timer_cancels, p_timer_delays_us,
+                    p_timer_deliver_ats, p_timer_partitions, p_timer_transaction_ids,
+                    p_timer_message_ids, p_timer_payloads, p_timer_encrypted, p_timer_dedup,
+                    p_timer_producer) c
+            loop
+                v_statuses[ordinal] := verdict;
+                v_transaction_ids[ordinal] := transaction_id;
+                v_deliver_ats[ordinal] := deliver_at;
+                return next;
+            end loop;
+            transaction_id := null;
+            deliver_at := null;
+        end if;
+
+        if v_keys or v_timers then
+            perform queen_store.note_bundle(
+                p_bundle_id, v_verdicts, v_versions, v_values, v_expires_at, v_updated_at,
+                v_statuses, v_transaction_ids, v_deliver_ats);
         end if;
 
         if cardinality(p_partition_ids) > 0 then
@@ -411,19 +459,21 @@ comment on function queen_store.transact(
     uuid, boolean, uuid, bigint[], bigint[], bigint[], bigint[], bigint[], integer[], integer[],
     bytea[], bytea[], bigint[], text[], uuid[], uuid[], integer[], bytea[], smallint[], text[],
     text[], text[], text[], text[], bigint[], bigint[], numeric[], numeric[], numeric[], boolean[],
-    bigint) is
-    'A bundle of keys, pushes and acknowledgements: one commit, or verdicts and no effect. Locks: kv, as apply_kv; partitions, ascending id; cursors ascending (partition_id, group_id); waits up to 2 s for each; groups at a group''s first ack ever, skip locked; epochs as append; bundles: one row of its own, for a bundle with keys or without pushes.';
+    bigint, text[], text[], boolean[], bigint[], timestamptz[], text[], text[], uuid[], bytea[],
+    boolean[], boolean[], text) is
+    'A bundle of keys, timers, pushes and acknowledgements: one commit, or verdicts and no effect. Locks: kv, as apply_kv; timers, ascending (queue, timer_key); partitions, ascending id; cursors ascending (partition_id, group_id); waits up to 2 s for each; groups at a group''s first ack ever, skip locked; epochs as append; bundles: one row of its own, for a bundle with a key, with a timer or without pushes.';
 
 -- queen_store.note_bundle: leaves a trace of a bundle that stores no message, or of what one said
--- of keys, by which its commit is recognised when the answer is lost; a stored message carries its
--- flush id. sweep_bundles removes it when nobody asks any more.
+-- of keys and timers, by which its commit is recognised when the answer is lost; a stored message
+-- carries its flush id. sweep_bundles removes it when nobody asks any more.
 -- Called by  transact
 -- Locks      bundles: the new row
 -- Returns    null, or the transaction that it was if the bundle committed before
 -- Cost       1 statement
 create or replace function queen_store.note_bundle(
     p_bundle_id uuid, p_kv_verdicts text[], p_kv_versions bigint[], p_kv_values text[],
-    p_kv_expires_at timestamptz[], p_kv_updated_at timestamptz[])
+    p_kv_expires_at timestamptz[], p_kv_updated_at timestamptz[], p_timer_statuses text[],
+    p_timer_transaction_ids text[], p_timer_deliver_ats timestamptz[])
 returns xid
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
@@ -433,9 +483,11 @@ set plan_cache_mode = force_generic_plan
 as $$
 begin
     insert into queen_store.bundles (
-        bundle_id, kv_verdicts, kv_versions, kv_values, kv_expires_at, kv_updated_at)
+        bundle_id, kv_verdicts, kv_versions, kv_values, kv_expires_at, kv_updated_at,
+        timer_statuses, timer_transaction_ids, timer_deliver_ats)
     values (
-        p_bundle_id, p_kv_verdicts, p_kv_versions, p_kv_values, p_kv_expires_at, p_kv_updated_at)
+        p_bundle_id, p_kv_verdicts, p_kv_versions, p_kv_values, p_kv_expires_at, p_kv_updated_at,
+        p_timer_statuses, p_timer_transaction_ids, p_timer_deliver_ats)
     on conflict (bundle_id) do nothing;
     if not found then
         return (
@@ -446,5 +498,5 @@ end
 $$;
 
 comment on function queen_store.note_bundle(
-    uuid, text[], bigint[], text[], timestamptz[], timestamptz[]) is
-    'Leaves a trace of a bundle with keys or without pushes; tells whether it committed before. Locks: bundles: the new row.';
+    uuid, text[], bigint[], text[], timestamptz[], timestamptz[], text[], text[], timestamptz[]) is
+    'Leaves a trace of a bundle with keys, with timers or without pushes; tells whether it committed before. Locks: bundles: the new row.';

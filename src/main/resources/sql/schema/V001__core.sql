@@ -351,9 +351,9 @@ create table queen_store.bundles (
     vacuum_truncate = off
 );
 comment on table queen_store.bundles is
-    'One row per transaction without pushes: the trace by which a broker that lost the answer recognises its commit. Removed after 10 minutes.';
+    'One row per transaction with keys, with timers or without pushes: the trace by which a broker that lost the answer recognises its commit. Removed after 10 minutes.';
 comment on column queen_store.bundles.bundle_id is 'The transactionId of its answer: a UUIDv7, so that rows stand in order of time.';
-comment on column queen_store.bundles.committed_at is 'When the row was written, before any other effect of the transaction.';
+comment on column queen_store.bundles.committed_at is 'When the row was written, before any push or ack of the transaction took effect.';
 
 create table queen_store.dead_letters (
     id bigint primary key generated always as identity,

@@ -69,3 +69,14 @@ comment on column queen_store.timers.created_at is 'When it was first scheduled.
 comment on column queen_store.timers.updated_at is 'When it was last scheduled.';
 comment on column queen_store.timers.shard is 'One of 64 parts, by tenant and queue: claims take from all of them alike.';
 comment on column queen_store.timers.visible_at is 'When it can be claimed: deliver_at, or held_until where that is later.';
+
+-- As for keys: the answer to a transaction may be lost, and by the time anybody asks again a timer
+-- may have fired.
+alter table queen_store.bundles
+    add column timer_statuses text[],
+    add column timer_transaction_ids text[],
+    add column timer_deliver_ats timestamptz[];
+comment on column queen_store.bundles.timer_statuses is
+    'What became of each timer operation of the bundle; null = it had none.';
+comment on column queen_store.bundles.timer_transaction_ids is 'Of those that were cancelled: transactionId of the timer.';
+comment on column queen_store.bundles.timer_deliver_ats is 'Of those that were scheduled: the time.';

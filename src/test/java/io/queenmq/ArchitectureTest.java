@@ -58,7 +58,7 @@ class ArchitectureTest {
                             entry("pop", Set.of("count", "group", "queue", "ready")),
                             entry("ack", Set.of("count", "ready")),
                             // Each enlists its part; the names of lanes are those of queue.
-                            entry("transact", Set.of("push", "ack", "kv", "queue")),
+                            entry("transact", Set.of("push", "ack", "kv", "timer", "queue")),
                             entry("kv", Set.of("gate")),
                             // Tells the others when something is switched.
                             entry("gate", Set.of("hint")),

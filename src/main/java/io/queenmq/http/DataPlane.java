@@ -56,7 +56,7 @@ public final class DataPlane {
         this.ack = new AckRoutes(ack, traffic);
         this.lease = new LeaseRoutes(ack);
         this.fetch = new FetchRoutes(fetch, cipher);
-        this.transactions = new TransactionRoutes(transact, kv.limits());
+        this.transactions = new TransactionRoutes(transact, kv.limits(), timers.config());
         this.kv = new KvRoutes(kv);
         this.locks = new LockRoutes(locks);
         this.kvList = new KvListRoutes(kv.reads());

@@ -283,6 +283,7 @@ final class TimerDraft {
         if (bytes > bounds.payloadBytesMax()) {
             throw new QueenException(
                     Failure.PAYLOAD_TOO_LARGE,
+                    "timers_payload_too_large",
                     "%s.payload must be at most %d bytes, got %d"
                             .formatted(path, bounds.payloadBytesMax(), bytes));
         }

@@ -12,6 +12,9 @@ import io.queenmq.model.Slice;
 import io.queenmq.model.Uuids;
 import io.queenmq.pop.PopRequest;
 import io.queenmq.push.PushItem;
+import io.queenmq.timer.TimerOp;
+import io.queenmq.timer.TimerResult;
+import io.queenmq.timer.TimersConfig;
 import io.queenmq.transact.TransactRequest;
 import io.queenmq.transact.TransactRequest.Step;
 import io.queenmq.transact.TransactResult;
@@ -52,15 +55,18 @@ final class TransactionJson {
      * All of it is read before anything is done, and never more of it kept than may be done.
      *
      * @param stepsMax most pushed items and acks, and most required leases
-     * @throws QueenException the body is not JSON
+     * @throws QueenException the body is not JSON, or no route of keys or timers would take what
+     *     rides along; then with a reason
      * @throws Malformed it is no transaction
      */
-    static TransactRequest read(byte[] bytes, int stepsMax, Kv.Limits kvLimits) {
+    static TransactRequest read(
+            byte[] bytes, int stepsMax, Kv.Limits kvLimits, TimersConfig timerBounds) {
         try (JsonBody body = new JsonBody(bytes)) {
             Drafts operations = null;
             String kind = "nothing";
             List<String> leases = List.of();
             List<KvOp> keys = List.of();
+            List<TimerOp> timers = List.of();
             for (String name = body.nextName(); name != null; name = body.nextName()) {
                 switch (name) {
                     case "operations" -> {
@@ -74,10 +80,8 @@ final class TransactionJson {
                         }
                     }
                     case "timers" -> {
-                        if (isRider(name, body) && body.nextElement()) {
-                            throw new Malformed(
-                                    "timers must be empty: a transaction takes pushes, acks and"
-                                            + " kv only");
+                        if (isRider(name, body)) {
+                            timers = TimerJson.operations(body, name, timerBounds);
                         }
                     }
                     default -> body.skip();
@@ -88,10 +92,11 @@ final class TransactionJson {
             if (operations != null) {
                 within("push items and acks", stepsMax, operations.steps());
                 operations.kept().forEach(operation -> operation.addTo(steps));
-            } else if (keys.isEmpty() || !(kind.equals("nothing") || kind.equals("null"))) {
+            } else if ((keys.isEmpty() && timers.isEmpty())
+                    || !(kind.equals("nothing") || kind.equals("null"))) {
                 throw new Malformed("transaction requires an operations array, got " + kind);
             }
-            return new TransactRequest(steps, leases, keys);
+            return new TransactRequest(steps, leases, keys, timers);
         }
     }
 
@@ -379,8 +384,7 @@ final class TransactionJson {
     /** The answer to a transaction that the database has decided. */
     static JsonBuffer write(UUID id, TransactResult result) {
         return switch (result) {
-            case TransactResult.Committed(List<Done> steps, List<OnKeys> keys) ->
-                    committed(id, steps, keys);
+            case TransactResult.Committed committed -> write(id, committed);
             case TransactResult.PreconditionLost lost -> {
                 JsonBuffer json = rolledBack(id, Failure.KV_PRECONDITION.code(), lost.error());
                 json.raw(",\"ok\":false,");
@@ -392,8 +396,12 @@ final class TransactionJson {
         };
     }
 
-    private static JsonBuffer committed(UUID id, List<Done> steps, List<OnKeys> keys) {
-        JsonBuffer json = new JsonBuffer(80 + RESULT_BYTES * (steps.size() + keys.size()));
+    private static JsonBuffer write(UUID id, TransactResult.Committed committed) {
+        List<Done> steps = committed.steps();
+        List<OnKeys> keys = committed.keys();
+        List<TimerResult> timers = committed.timers();
+        int count = steps.size() + keys.size() + timers.size();
+        JsonBuffer json = new JsonBuffer(80 + RESULT_BYTES * count);
         json.raw("{\"transactionId\":").uuid(id).raw(",\"success\":true,\"results\":[");
         for (int i = 0; i < steps.size(); i++) {
             json.raw(i == 0 ? "{\"index\":" : ",{\"index\":").number(i);
@@ -416,13 +424,22 @@ final class TransactionJson {
             json.raw('}');
         }
         for (int i = 0; i < keys.size(); i++) {
-            int index = steps.size() + i;
-            json.raw(index == 0 ? "{\"index\":" : ",{\"index\":").number(index);
-            json.raw(",\"type\":\"kv\",\"opIndex\":").number(i).raw(',');
+            rider(json, steps.size() + i, "kv", i);
             KvJson.fields(json, keys.get(i).op(), keys.get(i).result());
             json.raw('}');
         }
+        for (int i = 0; i < timers.size(); i++) {
+            rider(json, steps.size() + keys.size() + i, "timer", i);
+            TimerJson.fields(json, timers.get(i));
+            json.raw('}');
+        }
         return json.raw("]}");
+    }
+
+    /** The beginning of a result of what rides along. */
+    private static void rider(JsonBuffer json, int index, String type, int opIndex) {
+        json.raw(index == 0 ? "{\"index\":" : ",{\"index\":").number(index);
+        json.raw(",\"type\":").string(type).raw(",\"opIndex\":").number(opIndex).raw(',');
     }
 
     /** The answer to a transaction of which nothing took effect, or that is in doubt. */

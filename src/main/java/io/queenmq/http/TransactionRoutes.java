@@ -4,6 +4,7 @@ import io.queenmq.kv.Kv;
 import io.queenmq.model.Caller;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
+import io.queenmq.timer.TimersConfig;
 import io.queenmq.transact.Transact;
 import io.queenmq.transact.TransactRequest;
 import io.queenmq.web.Exchange;
@@ -17,10 +18,12 @@ final class TransactionRoutes {
 
     private final Transact transact;
     private final Kv.Limits kvLimits;
+    private final TimersConfig timerBounds;
 
-    TransactionRoutes(Transact transact, Kv.Limits kvLimits) {
+    TransactionRoutes(Transact transact, Kv.Limits kvLimits, TimersConfig timerBounds) {
         this.transact = transact;
         this.kvLimits = kvLimits;
+        this.timerBounds = timerBounds;
     }
 
     void addTo(Router.Builder routes) {
@@ -32,7 +35,9 @@ final class TransactionRoutes {
         UUID id = transact.newId();
         TransactRequest request;
         try {
-            request = TransactionJson.read(exchange.body(), transact.stepsMax(), kvLimits);
+            request =
+                    TransactionJson.read(
+                            exchange.body(), transact.stepsMax(), kvLimits, timerBounds);
         } catch (TransactionJson.Malformed e) {
             exchange.refuse(
                     Failure.BAD_REQUEST,

@@ -19,8 +19,8 @@ import java.util.function.Function;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
-/** The calls on timers. */
-final class TimerProcedures {
+/** The calls on timers, and their part of the call of a transaction. */
+public final class TimerProcedures {
     private static final String CHANGE =
             "select ordinal, status, transaction_id, deliver_at"
                     + " from queen_store.change_timers(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
@@ -88,21 +88,44 @@ final class TimerProcedures {
                     try (PreparedStatement statement =
                             session.connection().prepareStatement(CHANGE)) {
                         statement.setObject(1, changes.tenant());
-                        array(statement, 2, "text", changes.queues());
-                        array(statement, 3, "text", changes.timerKeys());
-                        array(statement, 4, "bool", changes.cancels());
-                        array(statement, 5, "int8", changes.delaysUs());
-                        array(statement, 6, "timestamptz", changes.deliverAts());
-                        array(statement, 7, "text", changes.partitions());
-                        array(statement, 8, "text", changes.transactionIds());
-                        array(statement, 9, "uuid", changes.messageIds());
-                        array(statement, 10, "bytea", changes.payloads());
-                        array(statement, 11, "bool", changes.encrypted());
-                        array(statement, 12, "bool", changes.dedup());
-                        statement.setString(13, changes.producer());
+                        bind(statement, 2, changes);
                         return results(statement, changes);
                     }
                 });
+    }
+
+    /** Sets what to do to which timers, wherever that stands in a call. */
+    public static void bind(PreparedStatement statement, int from, TransactionTimers timers)
+            throws SQLException {
+        bind(statement, from, timers.changes());
+    }
+
+    private static void bind(PreparedStatement statement, int from, TimerChanges changes)
+            throws SQLException {
+        array(statement, from, "text", changes.queues());
+        array(statement, from + 1, "text", changes.timerKeys());
+        array(statement, from + 2, "bool", changes.cancels());
+        array(statement, from + 3, "int8", changes.delaysUs());
+        array(statement, from + 4, "timestamptz", changes.deliverAts());
+        array(statement, from + 5, "text", changes.partitions());
+        array(statement, from + 6, "text", changes.transactionIds());
+        array(statement, from + 7, "uuid", changes.messageIds());
+        array(statement, from + 8, "bytea", changes.payloads());
+        array(statement, from + 9, "bool", changes.encrypted());
+        array(statement, from + 10, "bool", changes.dedup());
+        statement.setString(from + 11, changes.producer());
+    }
+
+    /**
+     * Tells what became of one timer of a transaction.
+     *
+     * @param from place of the transactionId of what was cancelled; the time of what was scheduled
+     *     stands behind it
+     */
+    public static void answer(
+            TransactionTimers timers, int index, String status, ResultSet row, int from)
+            throws SQLException {
+        timers.answered(index, status, row.getString(from), instantOrNull(row, from + 1));
     }
 
     private static List<TimerResult> results(PreparedStatement statement, TimerChanges changes)

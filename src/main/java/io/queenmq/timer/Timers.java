@@ -124,13 +124,37 @@ public final class Timers implements AutoCloseable {
             results = procedures.change(changes);
         } catch (QueenException e) {
             if (LostAnswer.decide(database, e)) {
-                alarm.look();
+                mayHaveChanged();
             }
             throw e;
         }
+        changed(results);
+        return results;
+    }
+
+    /**
+     * Operations to be carried out by the call of a transaction.
+     *
+     * @throws QueenException as {@link #change}; a timer that occurs twice is refused by the call
+     */
+    public TransactionTimers enlist(Caller caller, List<TimerOp> ops) {
+        try {
+            return new TransactionTimers(this, prepare(caller, ops));
+        } catch (QueenException e) {
+            refused(e.failure());
+            throw e;
+        }
+    }
+
+    /** Timers have been changed, by a call of their own or by that of a transaction. */
+    void changed(List<TimerResult> results) {
         meters.changed.increment(results.size());
         tell(results);
-        return results;
+    }
+
+    /** The sweeper finds out for itself. */
+    void mayHaveChanged() {
+        alarm.look();
     }
 
     /** A request to change timers has been refused. */
@@ -187,6 +211,7 @@ public final class Timers implements AutoCloseable {
         if (!within) {
             throw new QueenException(
                     Failure.TIMER_HORIZON_EXCEEDED,
+                    "timers_horizon",
                     "timer %s: a message can be scheduled up to %d s ahead"
                             .formatted(op.timerKey(), config.horizon().toSeconds()));
         }

@@ -23,6 +23,8 @@ import io.queenmq.push.PushResult;
 import io.queenmq.push.TransactionPushes;
 import io.queenmq.queue.LaneName;
 import io.queenmq.runtime.Clock;
+import io.queenmq.timer.Timers;
+import io.queenmq.timer.TransactionTimers;
 import io.queenmq.transact.TransactProcedures.Outcome;
 import io.queenmq.transact.TransactRequest.Step;
 import io.queenmq.transact.TransactResult.Done;
@@ -52,6 +54,7 @@ public final class Transact {
             TransactionPushes pushes,
             TransactionAcks acks,
             KvCall keys,
+            TransactionTimers timers,
             long deadline) {}
 
     private final TransactConfig config;
@@ -60,6 +63,7 @@ public final class Transact {
     private final Push push;
     private final Ack ack;
     private final Kv kv;
+    private final Timers timers;
     private final UuidMint mint;
     private final Clock clock;
     private final Semaphore inflight;
@@ -76,6 +80,7 @@ public final class Transact {
             Push push,
             Ack ack,
             Kv kv,
+            Timers timers,
             UuidMint mint,
             Metrics metrics,
             Clock clock) {
@@ -85,6 +90,7 @@ public final class Transact {
         this.push = push;
         this.ack = ack;
         this.kv = kv;
+        this.timers = timers;
         this.mint = mint;
         this.clock = clock;
         this.inflight = new Semaphore(config.inflightMax(), true);
@@ -135,20 +141,27 @@ public final class Transact {
      */
     public TransactResult transact(Caller caller, UUID id, TransactRequest request) {
         if (request.isEmpty()) {
-            return new TransactResult.Committed(List.of(), List.of());
+            return new TransactResult.Committed(List.of(), List.of(), List.of());
         }
         List<PushItem> pushed = request.pushes();
         checkBounds(request, pushed);
+        TransactionTimers changes = timers.enlist(caller, request.timers());
         KvCall keys = kv.enlist(caller, request.keys());
         TransactionAcks acks =
                 ack.enlist(caller.tenant(), request.acks(), request.requiredLeases());
         within("partitions and groups to ack", config.lanesMax(), acks.cursors());
         long deadline = clock.nanos() + config.deadline().toNanos();
         TransactionPushes pushes = beforehand(() -> push.enlist(caller, pushed, deadline));
-        Enlisted enlisted = new Enlisted(id, caller.tenant(), pushes, acks, keys, deadline);
+        Enlisted enlisted =
+                new Enlisted(id, caller.tenant(), pushes, acks, keys, changes, deadline);
         takeTurn(deadline);
         try {
             return conclude(request, enlisted, carryOut(enlisted));
+        } catch (QueenException e) {
+            if (e.failure() == Failure.OUTCOME_UNKNOWN) {
+                changes.inDoubt();
+            }
+            throw e;
         } finally {
             inflight.release();
         }
@@ -259,6 +272,7 @@ public final class Transact {
                 enlisted.pushes(),
                 enlisted.acks(),
                 enlisted.keys(),
+                enlisted.timers(),
                 settle,
                 deadline);
     }
@@ -305,7 +319,8 @@ public final class Transact {
             case Outcome.Committed(List<TransactionPushes.Stored> lanes) -> {
                 commits.increment();
                 announce(enlisted, lanes);
-                yield new TransactResult.Committed(done(request, enlisted), onKeys(enlisted));
+                yield new TransactResult.Committed(
+                        done(request, enlisted), onKeys(enlisted), enlisted.timers().results());
             }
             case Outcome.Duplicate(int lane) -> {
                 LaneName name = enlisted.pushes().lane(lane);
@@ -337,6 +352,7 @@ public final class Transact {
     private static void announce(Enlisted enlisted, List<TransactionPushes.Stored> lanes) {
         announce(() -> enlisted.pushes().committed(lanes));
         announce(() -> enlisted.acks().committed());
+        announce(() -> enlisted.timers().committed());
     }
 
     /** It has committed, so a bug here may not be taken for a reason to say otherwise. */

@@ -8,6 +8,8 @@ import io.queenmq.kv.KvProcedures;
 import io.queenmq.push.AppendArguments;
 import io.queenmq.push.ServerWatch;
 import io.queenmq.push.TransactionPushes;
+import io.queenmq.timer.TimerProcedures;
+import io.queenmq.timer.TransactionTimers;
 import java.sql.Array;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -24,13 +26,15 @@ final class TransactProcedures {
     private static final String TRANSACT =
             "select part, ordinal, verdict, base_offset, created_at, queue_id, group_id,"
                     + " lease_released, dead_lettered, committed, last_offset, passed, ended,"
-                    + " filed, key, value, version, expires_at, updated_at"
+                    + " filed, key, value, version, expires_at, updated_at, transaction_id,"
+                    + " deliver_at"
                     + " from queen_store.transact(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
-                    + " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+                    + " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+                    + " ?)";
 
     /**
      * What the call said about the lanes; what it says of acks goes to {@link TransactionAcks}, of
-     * keys to {@link KvCall}.
+     * keys to {@link KvCall}, of timers to {@link TransactionTimers}.
      */
     sealed interface Outcome {
         /** The transaction has come to its end. */
@@ -72,6 +76,7 @@ final class TransactProcedures {
             TransactionPushes pushes,
             TransactionAcks acks,
             KvCall keys,
+            TransactionTimers timers,
             boolean settle,
             long deadlineNanos) {
         AckArguments acked = acks.arguments();
@@ -94,8 +99,9 @@ final class TransactProcedures {
                         int at = KvProcedures.bind(statement, 21, keys.columns());
                         at = KvProcedures.bind(statement, at, List.of(keys.required()));
                         statement.setLong(at, keys.readBytesMax());
+                        TimerProcedures.bind(statement, at + 1, timers);
                         try (ResultSet rows = statement.executeQuery()) {
-                            return read(rows, pushes, acks, keys);
+                            return read(rows, pushes, acks, keys, timers);
                         }
                     }
                 });
@@ -132,7 +138,11 @@ final class TransactProcedures {
     }
 
     private static Outcome read(
-            ResultSet rows, TransactionPushes pushes, TransactionAcks acks, KvCall keys)
+            ResultSet rows,
+            TransactionPushes pushes,
+            TransactionAcks acks,
+            KvCall keys,
+            TransactionTimers timers)
             throws SQLException {
         keys.begin();
         TransactionPushes.@Nullable Stored[] stored = new TransactionPushes.Stored[pushes.lanes()];
@@ -172,6 +182,7 @@ final class TransactProcedures {
                                 rows.getLong(13),
                                 rows.getLong(14));
                 case "kv" -> keys.answered(KvProcedures.row(at + 1, verdict, rows, 15));
+                case "timer" -> TimerProcedures.answer(timers, at, verdict, rows, 20);
                 case "undone" -> undone = verdict;
                 default -> throw new IllegalStateException("transact said " + verdict);
             }

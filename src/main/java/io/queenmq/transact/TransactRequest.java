@@ -3,6 +3,7 @@ package io.queenmq.transact;
 import io.queenmq.ack.TransactionAcks;
 import io.queenmq.kv.KvOp;
 import io.queenmq.push.PushItem;
+import io.queenmq.timer.TimerOp;
 import java.util.List;
 
 /**
@@ -11,10 +12,12 @@ import java.util.List;
  * @param steps in the order of the request, which is that of the results
  * @param requiredLeases leases named beside those of the acks
  * @param keys operations on keys, whose results stand behind those of the steps
+ * @param timers operations on timers, whose results stand behind those of the keys
  */
-public record TransactRequest(List<Step> steps, List<String> requiredLeases, List<KvOp> keys) {
+public record TransactRequest(
+        List<Step> steps, List<String> requiredLeases, List<KvOp> keys, List<TimerOp> timers) {
     boolean isEmpty() {
-        return steps.isEmpty() && keys.isEmpty();
+        return steps.isEmpty() && keys.isEmpty() && timers.isEmpty();
     }
 
     /** One message to store, or one acknowledgement. */

@@ -3,13 +3,15 @@ package io.queenmq.transact;
 import io.queenmq.kv.KvOp;
 import io.queenmq.kv.KvResult;
 import io.queenmq.model.Failure;
+import io.queenmq.timer.TimerResult;
 import java.util.List;
 import java.util.UUID;
 
 /** What became of a transaction. */
 public sealed interface TransactResult {
     /** Everything is in the one commit; one result per step and operation, in their order. */
-    record Committed(List<Done> steps, List<OnKeys> keys) implements TransactResult {}
+    record Committed(List<Done> steps, List<OnKeys> keys, List<TimerResult> timers)
+            implements TransactResult {}
 
     /** An operation on keys and what it was answered. */
     record OnKeys(KvOp op, KvResult result) {}

@@ -1,4 +1,6 @@
-/** Transactions: keys, pushes and acknowledgements that take effect together or not at all. */
+/**
+ * Transactions: keys, timers, pushes and acknowledgements that take effect together or not at all.
+ */
 @NullMarked
 package io.queenmq.transact;
 

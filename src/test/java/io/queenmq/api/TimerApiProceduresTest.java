@@ -123,6 +123,28 @@ class TimerApiProceduresTest {
     }
 
     @Test
+    void schedulesAndCancellationsGoInOneCall() throws SQLException {
+        schedule("a", "2027-01-01T00:00:00Z");
+        assertEquals(
+                List.of("1|scheduled|x|2027|t", "2|cancelled|t||f", "3|absent|||f"),
+                lines(
+                        connection,
+                        """
+                        select ordinal, status,
+                            case when transaction_id ~ '-.*-.*-' then 't' else transaction_id end,
+                            extract(year from deliver_at), message_id is not null
+                        from queen.timer_apply(
+                            array['reschedule', 'cancel', 'cancel'], array['q', 'q', 'q'],
+                            array['b', 'a', 'none'], array['1', null, null],
+                            array['2027-01-02', null, null]::timestamptz[],
+                            p_transaction_ids => array['x', null, null])
+                        """));
+        assertEquals(
+                List.of("b|x"),
+                lines(connection, "select timer_key, transaction_id from queen.timer_list('q')"));
+    }
+
+    @Test
     @Contract("timer-15")
     void brokersAreToldWhenTheEarliestIsDueUnlessThatIsOff() throws SQLException {
         lines(other, "listen queen_hints");
@@ -198,7 +220,12 @@ class TimerApiProceduresTest {
                 "exactly one of; timer_schedule('q', 'k', '1')",
                 "exactly one of; timer_schedule('q', 'k', '1', p_delay => '1 s', p_deliver_at => clock_timestamp())",
                 "occurs twice; timer_cancel(array['q', 'q'], array['k', 'k'])",
-                "one element per message; timer_schedule(array['q'], array['k'], array['1'], '{}')",
+                "one element per timer; timer_schedule(array['q'], array['k'], array['1'], '{}')",
+                "one element per timer; timer_apply(array['cancel'], array['q', 'r'], array['k', 'k'])",
+                "message 2 has no time; timer_apply(array['cancel', 'schedule'], array['q', 'q'], array['k', 'l'], array[null, '1'])",
+                "payload of message 2 is missing; timer_apply(array['cancel', 'schedule'], array['q', 'q'], array['k', 'l'])",
+                "operation 2 must be schedule, reschedule or cancel, got null; timer_apply(array['cancel', null], array['q', 'q'], array['k', 'l'])",
+                "operation 1 must be schedule, reschedule or cancel, got cancell; timer_apply(array['cancell'], array['q'], array['k'])",
                 "partition must be 0 to 1024; timer_schedule('q', 'k', '1', p_delay => '1 s', p_partition => repeat('x', 1025))",
             })
     void whatCannotBeIsRefusedByName(String detail, String call) {

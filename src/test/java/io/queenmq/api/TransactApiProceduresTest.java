@@ -227,6 +227,44 @@ class TransactApiProceduresTest {
     }
 
     @Test
+    void timersShareItsFate() throws SQLException {
+        String timers =
+                ", p_timer_ops => array['schedule', 'cancel'], p_timer_queues => array['%1$s', '%1$s'],"
+                                .formatted(target)
+                        + " p_timer_keys => array['k', 'none'], p_timer_payloads => array['7', null],"
+                        + " p_timer_deliver_ats => array['2027-01-01', null]::timestamptz[],"
+                        + " p_timer_transaction_ids => array['later', null]";
+        String pending =
+                "select transaction_id, payload from queen.timer_list('%s')".formatted(target);
+        String foreign = ", p_ack_lease_ids => array[gen_random_uuid(), gen_random_uuid()]";
+        assertEquals("ack_rejected", refused(relay("id", timers + foreign)).getMessage());
+        assertEquals(List.of(), lines(other, pending));
+        connection.setAutoCommit(false);
+        assertEquals(
+                List.of(
+                        "timer|1|scheduled|later|||",
+                        "timer|2|absent||||",
+                        "push|1|queued|id|0||",
+                        "ack|1|done|t0||t|f",
+                        "ack|2|done|t1||t|f"),
+                lines(connection, relay("id", timers + LEASES)));
+        assertEquals(List.of(), lines(other, pending));
+        connection.commit();
+        assertEquals(List.of("later|7"), lines(other, pending));
+        assertEquals(
+                "timer_horizon_exceeded",
+                refused(relay("other", timers.replace("2027", "2029") + LEASES)).getMessage());
+        connection.rollback();
+        assertEquals(
+                "1|cancelled|f|f",
+                line(
+                        connection,
+                        "select ordinal, status, message_id is not null, deliver_at is not null from"
+                                + " queen.transact(p_timer_ops => array['cancel'], p_timer_queues =>"
+                                + " array['%s'], p_timer_keys => array['k'])".formatted(target)));
+    }
+
+    @Test
     void nothingAtAllIsNoRow() throws SQLException {
         assertEquals(List.of(), lines(connection, "select * from queen.transact()"));
     }

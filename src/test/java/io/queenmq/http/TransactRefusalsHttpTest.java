@@ -122,7 +122,7 @@ class TransactRefusalsHttpTest extends TransactScene {
                 "{\"operations\":[],\"timers\":7}|timers must be an array, got a number",
                 "{\"operations\":[],\"kv\":[{\"op\":\"put\"}]}|kv_bad_request: kv[0].value is"
                         + " required",
-                "{\"operations\":[],\"timers\":[{}]}|timers must be empty",
+                "{\"operations\":{},\"timers\":[]}|transaction requires an operations array",
                 "{\"operations\":[7]}|operations[0] must be an object, got a number",
                 "{\"operations\":[{}]}|operations[0].type is required",
                 "{\"operations\":[{\"type\":5}]}|operations[0].type must be a string",

@@ -24,7 +24,11 @@ final class TransactCall {
     private static final String CALL =
             "select part, ordinal, verdict, base_offset, lease_released, dead_lettered from"
                     + " queen_store.transact(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
-                    + " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1000000)";
+                    + " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1000000, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+                    + " 'someone')";
+
+    /** Of the timers of all calls. */
+    static final String TIMER_QUEUE = "later";
 
     private UUID id = UUID.randomUUID();
     private UUID tenant = Caller.DEFAULT_TENANT;
@@ -46,6 +50,9 @@ final class TransactCall {
     private final List<String> keyNames = new ArrayList<>();
     private final List<@Nullable Long> keyExpects = new ArrayList<>();
     private final List<Boolean> keysRequired = new ArrayList<>();
+
+    private final List<String> timerKeys = new ArrayList<>();
+    private final List<Boolean> timerCancels = new ArrayList<>();
 
     /** One row of the answer. */
     record Row(
@@ -98,6 +105,19 @@ final class TransactCall {
         keyNames.add(key);
         keyExpects.add(expect);
         keysRequired.add(required);
+        return this;
+    }
+
+    /** A message that is to come in an hour; its key is its transactionId. */
+    TransactCall schedule(String key) {
+        timerKeys.add(key);
+        timerCancels.add(false);
+        return this;
+    }
+
+    TransactCall cancel(String key) {
+        timerKeys.add(key);
+        timerCancels.add(true);
         return this;
     }
 
@@ -186,6 +206,22 @@ final class TransactCall {
         array(statement, 28, "numeric", new Integer[keyOps.size()]);
         array(statement, 29, "numeric", new Integer[keyOps.size()]);
         array(statement, 30, "bool", keysRequired.toArray());
+        int timers = timerKeys.size();
+        array(statement, 31, "text", timerKeys.stream().map(key -> TIMER_QUEUE).toArray());
+        array(statement, 32, "text", timerKeys.toArray());
+        array(statement, 33, "bool", timerCancels.toArray());
+        array(statement, 34, "int8", timerKeys.stream().map(key -> 3_600_000_000L).toArray());
+        array(statement, 35, "timestamptz", new Object[timers]);
+        array(statement, 36, "text", timerKeys.stream().map(key -> "p").toArray());
+        array(statement, 37, "text", timerKeys.toArray());
+        array(statement, 38, "uuid", timerKeys.stream().map(key -> UUID.randomUUID()).toArray());
+        array(
+                statement,
+                39,
+                "bytea",
+                timerKeys.stream().map(key -> new byte[] {'1'}).toArray(byte[][]::new));
+        array(statement, 40, "bool", timerKeys.stream().map(key -> false).toArray());
+        array(statement, 41, "bool", timerKeys.stream().map(key -> false).toArray());
         List<Row> rows = new ArrayList<>();
         try (ResultSet result = statement.executeQuery()) {
             while (result.next()) {

@@ -197,6 +197,53 @@ class TransactFaultTest {
         assertEquals(List.of("\"second\""), stored());
     }
 
+    @Contract({"tx-15", "tx-18"})
+    @Test
+    void whatTimersAnsweredIsAnsweredAgainAlthoughTheyHaveFiredSince()
+            throws SQLException, InterruptedException {
+        http.post("/api/v1/timers", "[" + timer("old", 3_600) + "]");
+        PostgresLink.Halt commit = link.haltAt("transact", PostgresLink.Point.ANSWER);
+        CompletableFuture<Reply> sent =
+                http.postLater(
+                        PATH,
+                        "{\"timers\":["
+                                + timer("new", 0)
+                                + ",{\"op\":\"cancel\",\"queue\":\"out\",\"key\":\"old\"},"
+                                + "{\"op\":\"cancel\",\"queue\":\"out\",\"key\":\"none\"}],"
+                                + "\"operations\":["
+                                + push("\"second\"")
+                                + "]}");
+        commit.awaitReached();
+        // Another broker may fire it meanwhile, and whoever schedules it again changes nothing.
+        lines("update queen_store.timers set deliver_at = deliver_at + interval '1 hour'");
+        link.cut();
+        Json json = committed(sent);
+        assertEquals(List.of("push", "timer", "timer", "timer"), json.each("results", "type"));
+        assertEquals("scheduled", json.text("results", 1, "status"));
+        assertEquals(
+                lines("select message_id from queen_store.timers"),
+                List.of(json.text("results", 1, "messageId")));
+        assertEquals(
+                lines(
+                        "select to_char((deliver_at - interval '1 hour') at time zone 'UTC',"
+                                + " 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') from queen_store.timers"),
+                List.of(json.text("results", 1, "deliverAt")));
+        assertEquals("cancelled", json.text("results", 2, "status"));
+        assertEquals("id-old", json.text("results", 2, "txn"));
+        assertEquals("absent", json.text("results", 3, "status"));
+        lines("update queen_store.timers set deliver_at = deliver_at - interval '1 hour'");
+        http.post("/api/v1/timers", "[" + timer("last", 0) + "]");
+        Await.until("all messages", () -> stored().size() == 3);
+        assertEquals(List.of("\"second\"", "\"new\"", "\"last\""), stored());
+    }
+
+    private static String timer(String key, int delaySeconds) {
+        return "{\"op\":\"schedule\",\"queue\":\"out\",\"partition\":\"p\",\"key\":\"%1$s\","
+                        .formatted(key)
+                + "\"delaySeconds\":%d,\"txn\":\"id-%2$s\",\"payload\":\"%2$s\"}"
+                        .formatted(delaySeconds, key);
+    }
+
     @Contract("tx-15")
     @Test
     void whatHadNotCommittedWhenTheLinkBrokeIsCarriedOutOnce() throws SQLException {

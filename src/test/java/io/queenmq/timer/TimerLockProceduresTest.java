@@ -1,0 +1,141 @@
+package io.queenmq.timer;
+
+import static io.queenmq.testkit.Lines.line;
+import static io.queenmq.testkit.Lines.lines;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.queenmq.testkit.Await;
+import io.queenmq.testkit.TestDatabase;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Calls that change the same timers at the same time. Somebody holds one of them while the calls
+ * come to stand behind it, in the order of the test, and lets it go.
+ */
+class TimerLockProceduresTest {
+    private static TestDatabase database;
+
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+    private Connection holder;
+    private Connection witness;
+
+    @BeforeAll
+    static void create() throws SQLException {
+        database = TestDatabase.migrated();
+        try (Connection connection = database.connect()) {
+            // However slow the machine is: what is tested is the order.
+            lines(
+                    connection,
+                    """
+                    do $$ begin
+                        execute format(
+                            'alter function %s set lock_timeout = ''1 min''',
+                            (select p.oid::regprocedure from pg_proc p
+                             where p.proname = 'change_timers'));
+                    end $$
+                    """);
+        }
+    }
+
+    @AfterAll
+    static void drop() {
+        database.close();
+    }
+
+    @BeforeEach
+    void hold() throws SQLException {
+        holder = database.connect();
+        witness = database.connect();
+        lines(witness, "truncate queen_store.timers");
+        lines(witness, call("schedule c", "schedule d"));
+        holder.setAutoCommit(false);
+        lines(holder, "select from queen_store.timers where timer_key = 'c' for update");
+    }
+
+    @AfterEach
+    void close() throws SQLException {
+        holder.close();
+        witness.close();
+        threads.close();
+    }
+
+    /** Operations like {@code cancel c}. */
+    private static String call(String... ops) {
+        return """
+        select string_agg(
+            status || case when status = 'cancelled' then ' ' || transaction_id else '' end, ', '
+            order by ordinal)
+        from queen.timer_apply(
+            array(select split_part(o, ' ', 1) from unnest('{%1$s}'::text[]) o),
+            array_fill('q'::text, array[%2$d]),
+            array(select split_part(o, ' ', 2) from unnest('{%1$s}'::text[]) o),
+            array_fill('1'::text, array[%2$d]),
+            array_fill(clock_timestamp() + interval '1 hour', array[%2$d]),
+            p_transaction_ids => array(
+                select 'of ' || split_part(o, ' ', 2) from unnest('{%1$s}'::text[]) o))
+        """
+                .formatted(String.join(",", ops), ops.length);
+    }
+
+    /** Returns when it waits for a lock, the last of so many. */
+    private Future<String> waiting(int many, String... ops) {
+        Future<String> answer =
+                threads.submit(
+                        () -> {
+                            try (Connection connection = database.connect()) {
+                                return line(connection, call(ops));
+                            }
+                        });
+        Await.until(
+                many + " calls that wait",
+                () ->
+                        line(
+                                        witness,
+                                        "select count(*) from pg_stat_activity where datname ="
+                                                + " current_database() and wait_event_type = 'Lock'")
+                                .equals(Integer.toString(many)));
+        return answer;
+    }
+
+    private List<String> left() throws SQLException {
+        return lines(witness, "select timer_key, attempts from queen_store.timers order by 1");
+    }
+
+    @Test
+    void rowsThatAreThereAndRowsThatAreMadeAreLockedInOneOrder() throws Exception {
+        Future<String> cancelling = waiting(1, "cancel c", "schedule b");
+        Future<String> scheduling = waiting(2, "schedule c", "schedule b");
+        holder.commit();
+        assertEquals("cancelled of c, scheduled", cancelling.get(), "and no deadlock");
+        assertEquals("scheduled, rescheduled", scheduling.get());
+        assertEquals(List.of("b|0", "c|0", "d|0"), left());
+    }
+
+    @Test
+    void whatIsMadeWhileACancellationWaitsComesAfterIt() throws Exception {
+        Future<String> cancelling = waiting(1, "cancel b", "cancel c", "cancel d");
+        lines(witness, call("schedule b"));
+        holder.commit();
+        assertEquals("absent, cancelled of c, cancelled of d", cancelling.get());
+        assertEquals(List.of("b|0"), left());
+    }
+
+    @Test
+    void whatIsGoneWhenACancellationHasWaitedIsAbsent() throws Exception {
+        lines(holder, "delete from queen_store.timers where timer_key = 'c'");
+        Future<String> cancelling = waiting(1, "cancel c", "schedule e");
+        holder.commit();
+        assertEquals("absent, scheduled", cancelling.get());
+        assertEquals(List.of("d|0", "e|0"), left());
+    }
+}
