@@ -5,11 +5,11 @@
 -- do it in several may deadlock.
 -- Called by  applications, queen.transact, queen.kv_put, queen.kv_delete, queen.kv_incr,
 --            queen.kv_check
--- Locks      kv, in byte order of (namespace, key), rows that are there before rows that are
---            missing; share for a check; waits
+-- Locks      kv, rows it makes and then all, each in byte order of (namespace, key); share for a
+--            check; waits
 -- Returns    one row per operation, in order: applied, or exists, absent, version, limit, type with
 --            the value and version that are there instead; for a get found or absent
--- Raises     QN400 bad_request, QN409 kv_precondition
+-- Raises     QN400 bad_request, QN409 kv_precondition, 40001 as apply_kv
 -- Cost       as apply_kv, for up to 256 operations
 create or replace function queen.kv_apply(
     -- Per operation: get, put, delete, incr, check. A key is written at most once.
@@ -73,7 +73,7 @@ $$;
 comment on function queen.kv_apply(
     text[], text[], text[], json[], bigint[], bigint[], numeric[], numeric[], numeric[], boolean[],
     uuid) is
-    'Reads and writes any number of keys as one step of the caller''s transaction. Locks: kv, in byte order of (namespace, key), rows that are there before rows that are missing; share for a check; waits.';
+    'Reads and writes any number of keys as one step of the caller''s transaction. Locks: kv, rows it makes and then all, each in byte order of (namespace, key); share for a check; waits.';
 
 -- queen.kv_put: writes a key, whatever is there, or only if that is what the caller expects.
 -- Called by  applications

@@ -1,16 +1,21 @@
 -- Key/value: one function for any number of operations, whoever asks: a route, the SQL API, a
--- transaction. Rows are locked in byte order of (namespace, key); each kind of operation is one
--- statement, however many keys it has. One instant decides for all of them what is still there.
+-- transaction. Each kind of operation is one statement, however many keys it has. One instant
+-- decides for all of them what is still there.
+--
+-- Two calls never wait for each other in a circle. A call first makes the rows it may need, in byte
+-- order of (namespace, key), while it holds only rows that it has made; then it locks the rows
+-- of all its operations, in the same order; then it writes, and waits for nothing more. In both
+-- steps it so waits for a later key than those it holds, and what is made and not committed nobody
+-- sees who locks: a circle would have to lie within one step, and there keys only ascend.
+-- Rows should not go away between the steps: a delete leaves its row, expired since ever, to the
+-- job that removes expired keys.
 
 -- queen_store.apply_kv: reads and writes keys. Checks see what was there before the call, a get
 -- what the operations before it on the same key have left, and reads of many keys what all of the
 -- call has left. A key is written once in a call (the caller sees to that).
--- Two calls can wait for each other in a circle in one case: a key that was missing when the one
--- took its locks is made by another before it inserts that key, and is locked by a third that waits
--- for a row of the first. PostgreSQL then ends one of them (40P01); brokers carry it out again.
 -- Called by  run_kv, transact, queen.kv_apply
--- Locks      kv, in byte order of (namespace, key), rows that are there before rows that are
---            missing; share for a check; waits
+-- Locks      kv, rows it makes and then all, each in byte order of (namespace, key); share for a
+--            check; waits
 -- Returns    one row per operation, of a list one per key and one at its end:
 --            get, read   found or absent; read also cut: the answer is full
 --            list        row; end, if there is no key; more or cut behind the last row, if there
@@ -20,8 +25,9 @@
 --                        then with the value and version that are there. The value of an applied
 --                        put is not repeated.
 --            A key that is absent has version 0.
--- Cost       per kind of operation 1 statement of primary key probes; with writes or checks 1 more
---            that locks
+-- Raises     40001 if an expired row was removed between the two steps; brokers repeat the call
+-- Cost       per kind of operation 1 statement of primary key probes; with writes or checks up to 3
+--            more that tell what to make, make it, and lock
 create or replace function queen_store.apply_kv(
     p_tenant_id uuid,
     -- Per operation: get, read, list, check, put, delete, incr.
@@ -51,23 +57,72 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
-    v_now timestamptz;
+    v_now timestamptz := clock_timestamp();
     v_writes boolean := p_ops && '{put,delete,incr}';
-    -- Operations whose row was there.
-    v_held integer[] := '{}';
+    -- Operations that make their key if it is absent.
+    v_makers integer[] := '{}';
     -- Operations that have taken effect.
     v_done integer[] := '{}';
+    -- Checks and gets of keys that this call has made, and which so were absent.
+    v_early integer[] := '{}';
     -- Gets of keys that an operation before them writes.
     v_late integer[] := '{}';
+    v_gone boolean;
     v_bytes bigint := 0;
     v_full boolean := false;
     v_list integer := 0;
     v_place integer;
     v_size integer;
 begin
-    if v_writes or 'check' = any (p_ops) then
+    if p_ops && '{put,incr}' then
+        select coalesce(array_agg(i.item), '{}') into v_makers
+        from unnest(p_ops, p_expects, p_deltas, p_mins, p_maxs) with ordinality
+            as i (op, expect, delta, least, most, item)
+        where (i.op = 'put' and coalesce(i.expect, 0) = 0)
+           or (i.op = 'incr' and (i.delta between i.least and i.most) is not false);
+    end if;
+
+    if cardinality(v_makers) > 0 then
+        -- A lock is made without an owner: its token may only be drawn when nobody else can get in
+        -- between.
+        for item, key, value, version, expires_at in
+            with made as (
+                insert into queen_store.kv as k (
+                    tenant_id, namespace, key, value, version, expires_at, created_at, updated_at)
+                select p_tenant_id, i.namespace, i.key, i.value,
+                       case when i.namespace = 'queen-locks' then 0
+                            else nextval('queen_store.kv_versions') end,
+                       case when i.namespace = 'queen-locks' then '-infinity'
+                            else v_now + make_interval(secs => i.ttl_seconds) end,
+                       v_now, v_now
+                from (
+                    select i.namespace, i.key, i.ttl_seconds,
+                           case when i.op = 'put' then i.value
+                                else trim_scale(i.delta)::text end as value
+                    from unnest(p_ops, p_namespaces, p_keys, p_values, p_ttl_seconds, p_deltas)
+                        with ordinality as i (op, namespace, key, value, ttl_seconds, delta, item)
+                    where i.item = any (v_makers)
+                    order by i.namespace collate "C", i.key collate "C") i
+                on conflict (tenant_id, namespace, key) do nothing
+                returning k.namespace, k.key, k.value, k.version, k.expires_at)
+            select i.item, m.key, case when i.op = 'incr' then m.value end, m.version,
+                   m.expires_at
+            from made m
+            join unnest(p_ops, p_namespaces, p_keys) with ordinality
+                as i (op, namespace, key, item)
+                on i.namespace = m.namespace and i.key = m.key and i.op in ('put', 'incr')
+            where m.namespace <> 'queen-locks'
+        loop
+            verdict := 'applied';
+            updated_at := v_now;
+            v_done := v_done || item;
+            return next;
+        end loop;
+    end if;
+
+    if (v_writes or 'check' = any (p_ops)) and cardinality(v_done) < cardinality(p_ops) then
         -- One statement for locks of both strengths, or two calls could wait for each other.
-        select coalesce(array_agg(l.item), '{}') into v_held
+        select coalesce(bool_or(l.version is null and l.item = any (v_makers)), false) into v_gone
         from (
             select i.item,
                    case when i.op = 'check' then (
@@ -84,15 +139,29 @@ begin
                        for no key update)
                    end as version
             from (
-                select i.op, i.namespace, i.key, i.item::integer
+                select i.op, i.namespace, i.key, i.item
                 from unnest(p_ops, p_namespaces, p_keys) with ordinality
                     as i (op, namespace, key, item)
-                where i.op in ('check', 'put', 'delete', 'incr')
-                order by i.namespace collate "C", i.key collate "C", i.op = 'check') i) l
-        where l.version is not null;
+                where i.op in ('check', 'put', 'delete', 'incr') and i.item <> all (v_done)
+                order by i.namespace collate "C", i.key collate "C", i.op = 'check') i) l;
+        if v_gone then
+            raise exception using errcode = 'serialization_failure',
+                message = 'a key was removed while the call waited',
+                hint = 'Repeat the call, as after any serialization failure.';
+        end if;
+        -- After the locks: a key may have expired while the call waited for them.
+        v_now := clock_timestamp();
     end if;
-    -- After the locks: a key may have expired while the call waited for them.
-    v_now := clock_timestamp();
+
+    if cardinality(v_done) > 0 and p_ops && '{check,get}' then
+        select coalesce(array_agg(w.item), '{}') into v_early
+        from (
+            select i.op, i.item,
+                   bool_or(i.item = any (v_done)) over (partition by i.namespace, i.key) as made
+            from unnest(p_ops, p_namespaces, p_keys) with ordinality
+                as i (op, namespace, key, item)) w
+        where w.op in ('check', 'get') and w.made;
+    end if;
 
     if v_writes and 'get' = any (p_ops) then
         select coalesce(array_agg(w.item), '{}') into v_late
@@ -123,56 +192,11 @@ begin
                 from queen_store.kv k
                 where k.tenant_id = p_tenant_id and k.namespace = i.namespace and k.key = i.key
                   and (k.expires_at is null or k.expires_at > v_now)
+                  and i.item <> all (v_early)
                 limit 1) k on true
             where i.op = 'check' or (i.op = 'get' and i.item <> all (v_late))
         loop
             v_bytes := v_bytes + coalesce(octet_length(value), 0);
-            return next;
-        end loop;
-    end if;
-
-    if p_ops && '{put,incr}' then
-        -- What is not there. Of two calls that make the same row one waits here for the other, and
-        -- then has it locked. A lock is made without an owner first: its token may only be drawn
-        -- when nobody else can get in between.
-        for item, key, value, version, expires_at in
-            with made as (
-                insert into queen_store.kv as k (
-                    tenant_id, namespace, key, value, version, expires_at, created_at, updated_at)
-                select p_tenant_id, i.namespace, i.key, i.value,
-                       case when i.namespace = 'queen-locks' then 0
-                            else nextval('queen_store.kv_versions') end,
-                       case when i.namespace = 'queen-locks' then v_now
-                            else v_now + make_interval(secs => i.ttl_seconds) end,
-                       v_now, v_now
-                from (
-                    select i.namespace, i.key, i.ttl_seconds,
-                           case when i.op = 'put' then i.value
-                                else trim_scale(i.delta)::text end as value
-                    from unnest(p_ops, p_namespaces, p_keys, p_values, p_ttl_seconds, p_expects,
-                                p_deltas, p_mins, p_maxs) with ordinality
-                        as i (op, namespace, key, value, ttl_seconds, expect, delta, least, most,
-                              item)
-                    where i.item <> all (v_held)
-                      and case when i.op = 'put' then coalesce(i.expect, 0) = 0
-                               else i.op = 'incr'
-                                   and (i.delta between i.least and i.most) is not false end
-                    order by i.namespace collate "C", i.key collate "C") i
-                on conflict (tenant_id, namespace, key) do update
-                set version = k.version
-                where false
-                returning k.namespace, k.key, k.value, k.version, k.expires_at)
-            select i.item, m.key, case when i.op = 'incr' then m.value end, m.version,
-                   m.expires_at
-            from made m
-            join unnest(p_ops, p_namespaces, p_keys) with ordinality
-                as i (op, namespace, key, item)
-                on i.namespace = m.namespace and i.key = m.key and i.op in ('put', 'incr')
-            where m.namespace <> 'queen-locks'
-        loop
-            verdict := 'applied';
-            updated_at := v_now;
-            v_done := v_done || item;
             return next;
         end loop;
     end if;
@@ -238,31 +262,17 @@ begin
     end if;
 
     if 'delete' = any (p_ops) then
-        -- A lock that is released stays, expired: whoever takes it next waits for this row, and
-        -- draws a higher token.
+        -- Since ever, not since now: a clock that is set back brings nothing back. Whoever takes a
+        -- lock next waits for this row, and draws a higher token.
         for item, key, value, version, expires_at, updated_at in
-            with released as (
-                update queen_store.kv k
-                set expires_at = v_now
-                from unnest(p_ops, p_namespaces, p_keys, p_expects) with ordinality
-                    as i (op, namespace, key, expect, item)
-                where i.op = 'delete' and i.namespace = 'queen-locks'
-                  and k.tenant_id = p_tenant_id and k.namespace = i.namespace and k.key = i.key
-                  and (i.expect is null or k.version = i.expect)
-                  and (k.expires_at <= v_now) is not true
-                returning i.item, k.key, k.value, k.version, k.expires_at, k.updated_at),
-            removed as (
-                delete from queen_store.kv k
-                using unnest(p_ops, p_namespaces, p_keys, p_expects) with ordinality
-                    as i (op, namespace, key, expect, item)
-                where i.op = 'delete' and i.namespace <> 'queen-locks'
-                  and k.tenant_id = p_tenant_id and k.namespace = i.namespace and k.key = i.key
-                  and (i.expect is null or k.version = i.expect)
-                  and (k.expires_at <= v_now) is not true
-                returning i.item, k.key, k.value, k.version, k.expires_at, k.updated_at)
-            select * from released
-            union all
-            select * from removed
+            update queen_store.kv k
+            set expires_at = '-infinity'
+            from unnest(p_ops, p_namespaces, p_keys, p_expects) with ordinality
+                as i (op, namespace, key, expect, item)
+            where i.op = 'delete' and k.tenant_id = p_tenant_id and k.namespace = i.namespace
+              and k.key = i.key and (i.expect is null or k.version = i.expect)
+              and (k.expires_at <= v_now) is not true
+            returning i.item, k.key, k.value, k.version, null::timestamptz, k.updated_at
         loop
             verdict := 'applied';
             v_done := v_done || item;
@@ -363,7 +373,7 @@ $$;
 comment on function queen_store.apply_kv(
     uuid, text[], text[], text[], text[], bigint[], bigint[], numeric[], numeric[], numeric[],
     text[], integer[], boolean[], bigint) is
-    'Reads and writes any number of keys. Locks: kv, in byte order of (namespace, key), rows that are there before rows that are missing; share for a check; waits.';
+    'Reads and writes any number of keys. Locks: kv, rows it makes and then all, each in byte order of (namespace, key); share for a check; waits.';
 
 -- queen_store.run_kv: a call of its own. If an operation that must be applied is not, nothing of
 -- the call takes effect; what it says of its operations stands nevertheless.
@@ -473,7 +483,8 @@ begin
           -- A key of 512 bytes with this prefix sorts no higher than that.
           and k.key <= p_prefix || repeat(chr(1114111), 128)
           and (p_after is null or k.key > p_after)
-          and (p_with_expired or k.expires_at is null or k.expires_at > p_now)
+          and (k.expires_at is null or k.expires_at > p_now
+              or (p_with_expired and k.expires_at > '-infinity'))
         order by k.key
         limit p_limit) l
     order by l.key;
@@ -484,7 +495,8 @@ comment on function queen_store.list_kv(
     uuid, text, text, text, integer, boolean, boolean, timestamptz) is
     'Keys with a prefix, in byte order. Locks: none.';
 
--- queen_store.kv_backlog: how many keys have expired and are still there, and since when.
+-- queen_store.kv_backlog: how many keys have expired or were deleted and are still there, and since
+-- when the oldest has expired.
 -- Called by  StorageProcedures
 -- Locks      none
 -- Returns    one row; counts up to p_limit
@@ -500,7 +512,8 @@ as $$
 begin
     return query
     select count(*)::integer,
-           coalesce(extract(epoch from p_now - min(k.expires_at)), 0)::double precision
+           coalesce(extract(epoch from p_now - min(k.expires_at) filter (
+               where k.expires_at > '-infinity')), 0)::double precision
     from (
         select k.expires_at
         from queen_store.kv k
@@ -511,10 +524,10 @@ end
 $$;
 
 comment on function queen_store.kv_backlog(timestamptz, integer) is
-    'How many keys have expired and are still there, and since when. Locks: none.';
+    'How many keys have expired or were deleted and are still there, and since when the oldest has expired. Locks: none.';
 
--- queen_store.prune_kv: removes keys that have expired, oldest first. What somebody holds, or has
--- given a new life, stays.
+-- queen_store.prune_kv: removes keys that were deleted or have expired, oldest first. What somebody
+-- holds, or has given a new life, stays.
 -- Called by  StorageProcedures
 -- Locks      kv, skip locked
 -- Returns    rows removed; fewer than p_limit = that was all, but for what is held
@@ -544,4 +557,4 @@ end
 $$;
 
 comment on function queen_store.prune_kv(timestamptz, integer) is
-    'Removes keys that have expired, oldest first. Locks: kv, skip locked.';
+    'Removes keys that were deleted or have expired, oldest first. Locks: kv, skip locked.';

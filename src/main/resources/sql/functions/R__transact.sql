@@ -1,6 +1,6 @@
 -- Transactions: keys, timers, pushes and acknowledgements that take effect together or not at all.
 -- The parts of a bundle run in the lock order of the product, so bundles do not wait for each other
--- in a circle, but for the one case that apply_kv names.
+-- in a circle.
 
 -- queen_store.ack_bundle: the acknowledgements of a bundle. An ack that names no lease is judged by
 -- the leases that the bundle names elsewhere: the holder of the cursor must be among them, or else

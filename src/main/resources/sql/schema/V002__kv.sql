@@ -37,14 +37,14 @@ create table queen_store.kv (
 create index kv_expires_at_idx on queen_store.kv (expires_at) where expires_at is not null;
 
 comment on table queen_store.kv is
-    'One row per key. A row whose expires_at has come is absent to every reader, until a job removes it.';
+    'One row per key. A row whose expires_at has come is absent to every reader, until a job removes it; a delete only sets it.';
 comment on column queen_store.kv.tenant_id is 'Owner; 00000000-0000-0000-0000-000000000001 without tenancy.';
 comment on column queen_store.kv.namespace is
     'Set of keys of one purpose; in queen-locks keys are locks, and versions fencing tokens.';
 comment on column queen_store.kv.key is 'Key, unique in its namespace; up to 512 bytes.';
 comment on column queen_store.kv.value is 'JSON, byte for byte as it was written.';
 comment on column queen_store.kv.version is 'Changes with every write and never comes back; only equality means something.';
-comment on column queen_store.kv.expires_at is 'From then on the key is absent; null = never.';
+comment on column queen_store.kv.expires_at is 'From then on the key is absent; null = never, -infinity = it was deleted.';
 comment on column queen_store.kv.created_at is 'When the key came to be, after it was absent.';
 comment on column queen_store.kv.updated_at is 'When value and version were last written.';
 

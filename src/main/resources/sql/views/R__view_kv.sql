@@ -11,7 +11,8 @@ select
     coalesce(k.expires_at <= clock_timestamp(), false) as expired,
     octet_length(k.value) as bytes,
     k.tenant_id
-from queen_store.kv k;
+from queen_store.kv k
+where k.expires_at is distinct from '-infinity';
 
 comment on view queen.kv is
     'Keys and their values, expired ones that are not removed yet included. Filter it by tenant_id and namespace, which the primary key begins with.';

@@ -131,7 +131,8 @@ public final class ColdReads implements AutoCloseable {
                         pool.getHikariPoolMXBean().softEvictConnections();
                         yield Refusals.away(error);
                     }
-                    case RETRY, RECHECK_POOL, REFUSED -> Refusals.refusal(name, error);
+                    case SERIALIZATION, DEADLOCK, LOCK_TIMEOUT, RECHECK_POOL, REFUSED ->
+                            Refusals.refusal(name, error);
                 };
             }
         }

@@ -14,6 +14,10 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -36,7 +40,8 @@ public final class Database implements AutoCloseable {
     private final HikariDataSource pool;
     private final Clock clock;
     private final Metrics metrics;
-    private final Counter retries;
+    private final Map<Verdict, Counter> retries = new EnumMap<>(Verdict.class);
+    private final Counter reconnected;
     private final Counter lost;
     private final Counter rechecks;
     private final AtomicLong recheckedNanos;
@@ -70,10 +75,12 @@ public final class Database implements AutoCloseable {
         this.clock = clock;
         this.metrics = metrics;
         this.recheckedNanos = new AtomicLong(clock.nanos() - RECHECK_INTERVAL_NANOS);
-        this.retries =
-                metrics.counter(
-                        "queen_db_retries_total",
-                        "Calls run again after a serialization failure, deadlock or lock timeout.");
+        for (Verdict verdict : Verdict.values()) {
+            if (verdict.passes()) {
+                retries.put(verdict, retries(verdict.name().toLowerCase(Locale.ROOT)));
+            }
+        }
+        this.reconnected = retries("connection");
         this.lost =
                 metrics.counter(
                         "queen_db_connections_lost_total",
@@ -165,8 +172,7 @@ public final class Database implements AutoCloseable {
                             if (attempt == ATTEMPTS_MAX) {
                                 throw Refusals.away(lost.error());
                             }
-                            retries.increment();
-                            pauseBeforeRetry(attempt);
+                            retrying(reconnected, attempt);
                         }
                     }
                 });
@@ -190,11 +196,10 @@ public final class Database implements AutoCloseable {
                     return attempted.run();
                 } catch (StatementFailed failed) {
                     SQLException error = failed.error;
-                    if (failed.verdict != Verdict.RETRY || attempt == ATTEMPTS_MAX) {
+                    if (!failed.verdict.passes() || attempt == ATTEMPTS_MAX) {
                         throw Refusals.refusal(statement, error);
                     }
-                    retries.increment();
-                    pauseBeforeRetry(attempt);
+                    retrying(Objects.requireNonNull(retries.get(failed.verdict)), attempt);
                 }
             }
         } finally {
@@ -333,13 +338,23 @@ public final class Database implements AutoCloseable {
         }
     }
 
-    private static void pauseBeforeRetry(int attempt) {
+    private void retrying(Counter counter, int attempt) {
+        counter.increment();
         LockSupport.parkNanos(
                 TimeUnit.MILLISECONDS.toNanos(
                         ThreadLocalRandom.current().nextLong(2, 12L << attempt)));
         if (Thread.currentThread().isInterrupted()) {
             throw new QueenException(Failure.STOPPING, "the broker is stopping");
         }
+    }
+
+    private Counter retries(String reason) {
+        return metrics.counter(
+                "queen_db_retries_total",
+                "Calls run again, for which reason: serialization, deadlock, lock_timeout, or a"
+                        + " connection that broke under a look-up.",
+                "reason",
+                reason);
     }
 
     private Timer timer(String statement) {

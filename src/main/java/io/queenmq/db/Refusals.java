@@ -23,14 +23,23 @@ final class Refusals {
 
     /** What to do about a failed statement. */
     enum Verdict {
-        /** Serialization failure, deadlock or lock timeout: the same call may succeed now. */
-        RETRY,
+        /** The call did not see what others had written: the same call may succeed now. */
+        SERIALIZATION,
+        /** It waited in a circle with others; likewise. */
+        DEADLOCK,
+        /** It waited too long for a lock; likewise. */
+        LOCK_TIMEOUT,
         /** The server runs but takes no writes, or is stopping: every connection is suspect. */
         RECHECK_POOL,
         /** Whether it committed is unknown. */
         LOST,
         /** The statement was refused and the connection is sound. */
-        REFUSED
+        REFUSED;
+
+        /** Whether the same call may succeed now. */
+        boolean passes() {
+            return this == SERIALIZATION || this == DEADLOCK || this == LOCK_TIMEOUT;
+        }
     }
 
     private Refusals() {}
@@ -40,7 +49,9 @@ final class Refusals {
             return Verdict.LOST;
         }
         return switch (stateOf(error)) {
-            case "40001", "40P01", "55P03" -> Verdict.RETRY;
+            case "40001" -> Verdict.SERIALIZATION;
+            case "40P01" -> Verdict.DEADLOCK;
+            case "55P03" -> Verdict.LOCK_TIMEOUT;
             case "25006" -> Verdict.RECHECK_POOL;
             default -> Verdict.REFUSED;
         };
@@ -86,7 +97,7 @@ final class Refusals {
             return new QueenException(
                     Failure.DEADLINE, "the database took too long and was told to stop", error);
         }
-        if (state.equals("40001") || state.equals("40P01") || state.equals("55P03")) {
+        if (verdict(error).passes()) {
             return new QueenException(
                     Failure.BUSY, "rows this request needs are held by somebody else", error);
         }

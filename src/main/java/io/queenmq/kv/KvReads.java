@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /** What administrators see of keys, on connections of their own. Any thread. */
 public final class KvReads {
-    /** A namespace and how many keys it has, expired ones included. */
+    /** A namespace and how many keys it has, expired ones included, deleted ones not. */
     public record Namespace(String name, long keys) {}
 
     /**
@@ -58,7 +58,9 @@ public final class KvReads {
                 reads.query(
                         "kv_namespaces",
                         "select namespace, count(*) as keys from queen_store.kv"
-                                + " where tenant_id = ?::uuid group by namespace order by namespace",
+                                + " where tenant_id = ?::uuid"
+                                + " and expires_at is distinct from '-infinity'"
+                                + " group by namespace order by namespace",
                         row ->
                                 new Namespace(
                                         row.column("namespace").getString(),

@@ -29,7 +29,9 @@ class RefusalsTest {
         assertEquals(Verdict.REFUSED, Refusals.verdict(ofServer(severity, "23505")));
         assertEquals(Verdict.REFUSED, Refusals.verdict(ofServer(severity, "53200")));
         assertEquals(Verdict.REFUSED, Refusals.verdict(ofServer(severity, "57014")));
-        assertEquals(Verdict.RETRY, Refusals.verdict(ofServer(severity, "40P01")));
+        assertEquals(Verdict.SERIALIZATION, Refusals.verdict(ofServer(severity, "40001")));
+        assertEquals(Verdict.DEADLOCK, Refusals.verdict(ofServer(severity, "40P01")));
+        assertEquals(Verdict.LOCK_TIMEOUT, Refusals.verdict(ofServer(severity, "55P03")));
         assertEquals(Verdict.RECHECK_POOL, Refusals.verdict(ofServer(severity, "25006")));
     }
 

@@ -434,8 +434,9 @@ class KvHttpTest {
 
     @Contract("kv-23")
     @Test
-    void batchesInAnyOrderAreAllCarriedOut() {
+    void batchesInAnyOrderNeverWaitInACircle() {
         run(put("a", "1"), put("b", "1"));
+        double before = deadlocks();
         String one = batch(put("a", "2"), put("b", "2"));
         String other = batch(put("b", "3"), "\"op\":\"delete\",\"key\":\"a\"");
         // No more at once than have room, or some are told to come again.
@@ -445,6 +446,11 @@ class KvHttpTest {
                     .toList()
                     .forEach(call -> assertEquals(200, call.join().status(), call.join().body()));
         }
+        assertEquals(before, deadlocks());
+    }
+
+    private double deadlocks() {
+        return broker.metric("queen_db_retries_total\\{reason=\"deadlock\"}");
     }
 
     private Json list(String more) {

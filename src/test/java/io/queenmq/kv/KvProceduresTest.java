@@ -284,7 +284,7 @@ class KvProceduresTest {
         assertEquals("150", ask("select value from queen.kv_get($, 'n')"));
     }
 
-    /** Each batch names the same keys in another order, checks some and removes others. */
+    /** Each batch names the same keys in another order, makes some and removes others. */
     @Test
     void batchesInAnyOrderNeverDeadlock() throws Exception {
         for (String key : List.of("a", "b", "c", "d")) {
@@ -299,14 +299,17 @@ class KvProceduresTest {
                         "'{incr,put,put}', array[$, $, $], '{c,a,b}', '{null,3,3}',"
                                 + " p_deltas => '{1,null,null}'",
                         "'{get,incr,delete}', array[$, $, $], '{d,c,d}', null,"
-                                + " p_deltas => '{null,1,null}'");
+                                + " p_deltas => '{null,1,null}'",
+                        "'{put,put}', array[$, $], '{a,b}', '{1,1}'",
+                        "'{put,delete}', array[$, $], '{b,a}', '{2,null}'",
+                        "'{delete,put}', array[$, $], '{b,a}', '{null,3}'");
         List<Future<Void>> racers = new ArrayList<>();
         for (String batch : batches) {
             racers.add(
                     threads.submit(
                             () -> {
                                 try (Connection own = database.connect()) {
-                                    for (int turn = 0; turn < 60; turn++) {
+                                    for (int turn = 0; turn < 150; turn++) {
                                         ask(
                                                 own,
                                                 "select count(*) from queen.kv_apply("

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -75,11 +76,20 @@ class LockTokenProceduresTest {
         try (Connection own = database.connect()) {
             for (int turn = 0; turn < TURNS; turn++) {
                 own.setAutoCommit(false);
-                String token =
-                        line(
-                                own,
-                                "select case when status = 'applied' then version else 0 end from"
-                                        + " queen.kv_put('queen-locks', 'l#0', '1', 60, 0)");
+                String token;
+                try {
+                    token =
+                            line(
+                                    own,
+                                    "select case when status = 'applied' then version else 0 end"
+                                            + " from queen.kv_put('queen-locks', 'l#0', '1', 60, 0)");
+                } catch (SQLException e) {
+                    // The row was pruned at this very moment.
+                    assertEquals("40001", e.getSQLState(), e.getMessage());
+                    own.rollback();
+                    own.setAutoCommit(true);
+                    continue;
+                }
                 if (token.equals("0")) {
                     own.commit();
                     continue;

@@ -135,7 +135,9 @@ public final class TestBroker implements AutoCloseable {
         await("queen_notify_listening", 1);
     }
 
-    /** A metric's value now, -1 if there is none. */
+    /**
+     * A metric's value now, -1 if there is none; the name is a pattern, which may go on with tags.
+     */
     public double metric(String name) {
         Matcher value =
                 Pattern.compile("^" + name + "(?:\\{[^}]*})? (\\S+)$", Pattern.MULTILINE)
