@@ -1,5 +1,7 @@
 package io.queenmq.dedup;
 
+import java.util.function.LongConsumer;
+
 /** Open addressing over longs, half to three quarters full; 0 is no fingerprint. */
 final class FingerprintSet {
     private static final int SLOTS_FIRST = 64;
@@ -9,6 +11,23 @@ final class FingerprintSet {
 
     long bytes() {
         return slots.length * 8L;
+    }
+
+    int count() {
+        return count;
+    }
+
+    /** Whether the next one makes it grow. */
+    boolean isFull() {
+        return count >= slots.length / 4 * 3;
+    }
+
+    void forEach(LongConsumer consumer) {
+        for (long held : slots) {
+            if (held != 0) {
+                consumer.accept(held);
+            }
+        }
     }
 
     /** Returns by how many bytes the set grew. */

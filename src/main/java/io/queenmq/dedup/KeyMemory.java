@@ -18,19 +18,21 @@ import org.jspecify.annotations.Nullable;
  * keys occur, as far as that matters within the dedup window? There the database need not look.
  *
  * <p>It may forget, never invent: a key it has seen is found until it is forgotten, and what is
- * forgotten is not vouched for. The reverse does not hold: keys stand as 64-bit fingerprints under
- * a secret of this process, so in one of some 10^12 questions a key seems known that is not, which
+ * forgotten is not vouched for. The reverse does not hold: keys stand as fingerprints under a
+ * secret of this process, so in one of some 10^7 questions a key seems known that is not, which
  * costs one look in the database. The database alone decides what a duplicate is.
  *
- * <p>Some 12 bytes per key, bounded by {@link DedupConfig}. Lanes with windows of about one length
- * share buckets of an eighth of it, so forgetting costs the same for a million idle lanes as for
- * one. Safe for any thread. Commits of one lane may be told in any order, for a transaction writes
- * beside the pushes: what comes before its turn is remembered and not vouched for.
+ * <p>Some 5 bytes per key where there are many, bounded by {@link DedupConfig}. Lanes with windows
+ * of about one length share buckets of an eighth of it, so forgetting costs the same for a million
+ * idle lanes as for one. Safe for any thread. Commits of one lane may be told in any order, for a
+ * transaction writes beside the pushes: what comes before its turn is remembered and not vouched
+ * for.
  */
 public final class KeyMemory {
-    private static final int SECTIONS_OF_POOL = 16;
+    private static final int SECTIONS_OF_POOL = 64;
     private static final int BUCKETS_OF_WINDOW = 8;
-    private static final long BUCKET_BYTES_MAX = 16L << 20;
+    private static final long BUCKET_BYTES_MAX = 8L << 20;
+    private static final long OPEN_BYTES_MAX = 1L << 20;
 
     /** The clocks of server and broker are compared by what commits say, which takes a moment. */
     private static final long SLACK_MILLIS = 5_000;
@@ -258,15 +260,16 @@ public final class KeyMemory {
         int roundedUp = Math.max(1, Integer.highestOneBit(Math.max(1, windowSeconds - 1))) * 2;
         int bound = roundedUp <= 0 ? Integer.MAX_VALUE : roundedUp;
         Section[] sections = pools.computeIfAbsent(bound, this::pool).sections();
-        return sections[(int) ((lane * 0x9E37_79B9_7F4A_7C15L) >>> 60)];
+        return sections[(int) ((lane * 0x9E37_79B9_7F4A_7C15L) >>> 58)];
     }
 
     private Pool pool(int windowSeconds) {
         Section[] sections = new Section[SECTIONS_OF_POOL];
         long spanMillis = Math.max(1_000, windowSeconds * 1_000L / BUCKETS_OF_WINDOW);
-        long bucketBytesMax = Math.clamp(bytesMax / 16, 4_096, BUCKET_BYTES_MAX);
+        long bucketBytesMax = Math.clamp(bytesMax / 64, 4_096, BUCKET_BYTES_MAX);
+        long openBytesMax = Math.clamp(bytesMax / 512, 4_096, OPEN_BYTES_MAX);
         for (int i = 0; i < sections.length; i++) {
-            sections[i] = new Section(spanMillis, bucketBytesMax);
+            sections[i] = new Section(spanMillis, bucketBytesMax, openBytesMax);
         }
         return new Pool(sections);
     }

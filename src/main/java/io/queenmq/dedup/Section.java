@@ -14,12 +14,13 @@ final class Section {
         /** Holds the keys created from here until the start of the next bucket. */
         final long startMillis;
 
-        final FingerprintSet keys = new FingerprintSet();
+        final Fingerprints keys;
 
         /** Its newest key. */
         long newestMillis;
 
-        Bucket(long startMillis) {
+        Bucket(long startMillis, long openBytesMax) {
+            this.keys = new Fingerprints(openBytesMax);
             this.startMillis = startMillis;
             this.newestMillis = startMillis;
         }
@@ -27,6 +28,7 @@ final class Section {
 
     private final long spanMillis;
     private final long bucketBytesMax;
+    private final long openBytesMax;
 
     /** Guards what follows. */
     private final ReentrantLock state = new ReentrantLock();
@@ -43,9 +45,10 @@ final class Section {
     private long bucketBytes;
     private volatile long bytes = lanes.bytes();
 
-    Section(long spanMillis, long bucketBytesMax) {
+    Section(long spanMillis, long bucketBytesMax, long openBytesMax) {
         this.spanMillis = spanMillis;
         this.bucketBytesMax = bucketBytesMax;
+        this.openBytesMax = openBytesMax;
     }
 
     /** Memory it holds; any thread. */
@@ -65,11 +68,8 @@ final class Section {
                 lanes.uncovered[lanes.find(lane)]++;
             }
             for (int b = buckets.size() - 1; b >= 0; b--) {
-                FingerprintSet keys = buckets.get(b).keys;
-                for (int i = 0; i < count; i++) {
-                    if (keys.contains(fingerprints[i])) {
-                        return Range.NOTHING;
-                    }
+                if (buckets.get(b).keys.containsAny(fingerprints, count)) {
+                    return Range.NOTHING;
                 }
             }
             return range;
@@ -259,7 +259,7 @@ final class Section {
     private void remember(long createdMillis, long[] fingerprints, int count) {
         Bucket bucket = bucketOf(createdMillis);
         bucket.newestMillis = Math.max(bucket.newestMillis, createdMillis);
-        FingerprintSet keys = bucket.keys;
+        Fingerprints keys = bucket.keys;
         newestMillis = Math.max(newestMillis, createdMillis);
         for (int i = 0; i < count; i++) {
             bucketBytes += keys.add(fingerprints[i]);
@@ -286,7 +286,10 @@ final class Section {
     }
 
     private Bucket open(int at, long startMillis) {
-        Bucket bucket = new Bucket(startMillis);
+        if (at > 0) {
+            bucketBytes += buckets.get(at - 1).keys.pack();
+        }
+        Bucket bucket = new Bucket(startMillis, openBytesMax);
         buckets.add(at, bucket);
         bucketBytes += bucket.keys.bytes();
         return bucket;

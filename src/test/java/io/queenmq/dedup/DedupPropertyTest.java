@@ -188,8 +188,8 @@ class DedupPropertyTest {
     }
 
     @Test
-    void takesSome12BytesPerKeyAndStaysWithinItsBound() {
-        KeyMemory memory = new KeyMemory(new DedupConfig(16 << 20), clock);
+    void takesFewBytesPerKeyAndStaysWithinItsBound() {
+        KeyMemory memory = new KeyMemory(new DedupConfig(8 << 20), clock);
         Random random = new Random(1);
         long base = 0;
         for (int i = 0; i < 3_000; i++) {
@@ -202,9 +202,9 @@ class DedupPropertyTest {
             base += 1_000;
             clock.millis += 10;
             if (i == 499) {
-                assertTrue(memory.bytes() < 500_000 * 24L, "bytes " + memory.bytes());
+                assertTrue(memory.bytes() < 500_000 * 8L, "bytes " + memory.bytes());
             }
-            assertTrue(memory.bytes() <= 16 << 20, "bytes " + memory.bytes());
+            assertTrue(memory.bytes() <= 8 << 20, "bytes " + memory.bytes());
         }
         assertTrue(memory.evictions() > 0);
     }

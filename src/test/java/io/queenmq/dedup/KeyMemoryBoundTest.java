@@ -96,6 +96,35 @@ class KeyMemoryBoundTest {
         }
     }
 
+    /** What a broker under load for the whole window remembers. */
+    @Test
+    void keysOfBusyLanesTakeFewBytes() {
+        int batches = 40_000;
+        KeyMemory memory = new KeyMemory(new DedupConfig(32L * MIB), clock);
+        for (int i = 0; i < batches; i++) {
+            long lane = i % 16;
+            int round = i / 16;
+            memory.stored(
+                    memory.epoch(),
+                    lane,
+                    3_600,
+                    round * 100L,
+                    clock.millis,
+                    batch(lane, round, 100));
+            clock.millis += i % 20 == 0 ? 1 : 0;
+        }
+        assertEquals(0, memory.evictions());
+        long bytesOfKey = memory.bytes() / (batches * 100L);
+        assertTrue(bytesOfKey <= 5, "bytes of a key " + bytesOfKey);
+        for (int i = 0; i < batches; i += 997) {
+            assertTrue(
+                    memory.vouch(i % 16, 3_600, batch(i % 16, i / 16, 1)).isNothing(),
+                    "forgotten: batch " + i);
+        }
+        Range all = new Range(0, batches / 16 * 100L - 1);
+        assertEquals(all, memory.vouch(3, 3_600, batch(3, batches, 100)));
+    }
+
     @Test
     void lanesThatAreMadeAndNeverWrittenToAreBoundedAndGoToo() {
         int bound = 32 * MIB;
