@@ -15,7 +15,12 @@ import java.util.Arrays;
  * not a body read to its end closes the connection, after the answer.
  */
 final class Body {
-    private static final int CHUNKED_START = 16 << 10;
+    /** Room for the first bytes. */
+    private static final int START = 16 << 10;
+
+    /** Room for what follows them: most bodies whole. */
+    private static final int SECOND = 64 << 10;
+
     private static final int MIB = 1 << 20;
     private static final byte[] NONE = {};
 
@@ -41,24 +46,21 @@ final class Body {
         this.open = request.content().hasEntity();
     }
 
-    /** Reads all of it. */
+    /** Reads all of it. Whoever has not sent it yet is not worked on, and holds nobody up. */
     byte[] read() {
         if (!open) {
             return NONE;
         }
-        share.request();
         long announced = request.headers().contentLength().orElse(-1);
         if (announced > config.bodyBytesMax()) {
             throw tooLarge();
         }
-        share.bytes(Math.max(announced, CHUNKED_START));
         long most = announced < 0 ? config.bodyBytesMax() : announced;
         connection.within(config.bodyTime().plus(Duration.ofSeconds(most / MIB)));
+        byte[] bytes;
         try {
-            InputStream in = request.content().inputStream();
-            byte[] bytes = announced < 0 ? chunked(in) : exactly(in, (int) announced);
+            bytes = receive(request.content().inputStream(), announced, (int) most);
             open = false;
-            return bytes;
         } catch (IOException e) {
             throw unreadable(e);
         } catch (QueenException e) {
@@ -68,36 +70,42 @@ final class Body {
         } finally {
             connection.onTime();
         }
-    }
-
-    private static byte[] exactly(InputStream in, int length) throws IOException {
-        byte[] bytes = new byte[length];
-        if (in.readNBytes(bytes, 0, length) < length) {
-            throw new IOException("the body ends early");
-        }
-        if (in.read() >= 0) {
-            throw new IOException("the body is longer than it says");
-        }
+        share.request();
         return bytes;
     }
 
-    private byte[] chunked(InputStream in) throws IOException {
-        byte[] bytes = new byte[CHUNKED_START];
+    /**
+     * Room is taken as bytes come: what a client only announces would keep those out who send.
+     *
+     * @param announced negative = in chunks
+     */
+    private byte[] receive(InputStream in, long announced, int most) throws IOException {
+        byte[] bytes = new byte[Math.min(most, START)];
+        share.bytes(bytes.length);
         int length = 0;
         while (true) {
-            int read = in.read(bytes, length, bytes.length - length);
-            if (read < 0) {
-                return Arrays.copyOf(bytes, length);
-            }
-            length += read;
-            if (length > config.bodyBytesMax()) {
-                throw tooLarge();
+            if (length == most) {
+                if (in.read() < 0) {
+                    return bytes;
+                }
+                if (announced < 0) {
+                    throw tooLarge();
+                }
+                throw new IOException("the body is longer than it says");
             }
             if (length == bytes.length) {
-                int larger = (int) Math.min(config.bodyBytesMax() + 1L, length * 2L);
+                int larger = (int) Math.min(most, Math.max(SECOND, length * 2L));
                 share.bytes(larger);
                 bytes = Arrays.copyOf(bytes, larger);
             }
+            int read = in.read(bytes, length, bytes.length - length);
+            if (read < 0) {
+                if (announced >= 0) {
+                    throw new IOException("the body ends early");
+                }
+                return Arrays.copyOf(bytes, length);
+            }
+            length += read;
         }
     }
 
@@ -135,7 +143,7 @@ final class Body {
         connection.within(DRAIN_TIME);
         try {
             InputStream in = request.content().inputStream();
-            byte[] waste = new byte[CHUNKED_START];
+            byte[] waste = new byte[START];
             int read = 0;
             while (read >= 0) {
                 read = in.read(waste, 0, waste.length);

@@ -3,6 +3,7 @@ package io.queenmq.web;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Contract;
 import java.io.IOException;
 import java.net.URI;
@@ -11,6 +12,8 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -210,6 +213,30 @@ class BodyTest {
             small.answerOne();
             assertEquals(200, first.read().status());
             assertEquals(201, second.read().status());
+        }
+    }
+
+    /** Half-sent requests, of which each announces as much as there is room for in all. */
+    @ParameterizedTest
+    @ValueSource(strings = {"Content-Length: " + MAX, "Transfer-Encoding: chunked"})
+    @Contract("error-8")
+    void whoSendsSlowlyKeepsNobodyOut(String framing) throws Exception {
+        try (ListenerFixture small =
+                        new ListenerFixture(Duration.ofSeconds(30), Duration.ofMillis(50), 1, MAX);
+                RawClient other = small.connect()) {
+            List<RawClient> slow = new ArrayList<>();
+            for (int i = 0; i < 8; i++) {
+                slow.add(small.connect().send(head(framing)).send("1\r\n"));
+            }
+            Await.until(
+                    "their bodies to be read",
+                    () -> small.metrics.value("queen_web_bytes_inflight") > 8 * (16 << 10));
+            for (int i = 0; i < 20; i++) {
+                assertEquals("\"x\"", other.post("/echo", "x").body());
+            }
+            for (RawClient client : slow) {
+                client.close();
+            }
         }
     }
 }
