@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -24,6 +25,12 @@ public record Variable<T>(
         String description,
         boolean secret,
         Function<String, Optional<T>> parser) {
+
+    /** An address of version 6 has several colons, or stands in brackets. */
+    private static final String HOST =
+            "\\s*(?:[^\\s/:,\\[\\]]+|\\[?(?:[0-9A-Fa-f]*:){2,}[0-9A-Fa-f.%a-z]*]?)\\s*";
+
+    private static final Pattern HOSTS = Pattern.compile(HOST + "(?:," + HOST + ")*");
 
     public String name() {
         return names.getFirst();
@@ -91,6 +98,18 @@ public record Variable<T>(
             String name, Optional<String> fallback, String defaultText, String description) {
         return new Variable<>(
                 List.of(name), fallback, defaultText, "any text", description, false, Optional::of);
+    }
+
+    /** Names of machines; not the folder of a socket, nor a name with its port. */
+    static Variable<String> hosts(String name, String fallback, String description) {
+        return new Variable<>(
+                List.of(name),
+                Optional.of(fallback),
+                fallback,
+                "names or addresses of machines, without a port, separated by commas",
+                description,
+                false,
+                text -> Optional.of(text).filter(hosts -> HOSTS.matcher(hosts).matches()));
     }
 
     /** A key in hexadecimal digits, none by default; no message ever repeats its value. */

@@ -107,9 +107,8 @@ public final class Variables {
                     "data",
                     "Folder of the embedded PostgreSQL: everything that is stored.");
     public static final Variable<String> PG_HOST =
-            Variable.text(
+            Variable.hosts(
                     "PG_HOST",
-                    Optional.of("localhost"),
                     "localhost",
                     "Server, PostgreSQL 15 to 18; of several, separated by commas, the one that takes"
                             + " writes is used.");
@@ -135,8 +134,8 @@ public final class Variables {
                     4,
                     1_000,
                     "connections",
-                    "Connections of the data plane; health and the listener have one each beside"
-                            + " them.");
+                    "Connections of the data plane; a broker has 7 more, for hints, health and what"
+                            + " administrators ask.");
     public static final Variable<Long> STATEMENT_TIMEOUT_MS =
             Variable.number(
                     "QUEEN_STMT_TIMEOUT_MS",

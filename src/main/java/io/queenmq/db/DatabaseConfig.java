@@ -6,8 +6,7 @@ import java.time.Duration;
  * Where the database is and how much of it one broker takes.
  *
  * @param host one name, or several separated by commas: the one that takes writes is used
- * @param poolSize connections of the data plane; health has one beside them, the carrier of hints
- *     two
+ * @param poolSize connections of the data plane; a broker has {@link #BESIDE_THE_POOL} more
  * @param statementTimeout after that long the server cancels a statement
  * @param borrowTimeout after that long without a free connection a caller is refused
  */
@@ -20,6 +19,9 @@ public record DatabaseConfig(
         int poolSize,
         Duration statementTimeout,
         Duration borrowTimeout) {
+
+    /** Those of cold reads, two that carry hints, and that of health. */
+    public static final int BESIDE_THE_POOL = ColdReads.RUNNING_MAX + 2 + 1;
 
     public static final Duration STATEMENT_TIMEOUT = Duration.ofSeconds(30);
     public static final Duration BORROW_TIMEOUT = Duration.ofSeconds(5);

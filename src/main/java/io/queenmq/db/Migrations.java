@@ -35,9 +35,6 @@ public final class Migrations {
 
     private static final int SERVER_VERSION_MIN = 150_000;
 
-    /** Health, the listener, and what PostgreSQL reserves for a superuser. */
-    private static final int CONNECTIONS_BESIDE_THE_POOL = 5;
-
     private static final Set<String> REFUSES_FOR_GOOD =
             Set.of("28000", "28P01", "3D000", "42501", "0A000");
 
@@ -141,7 +138,8 @@ public final class Migrations {
                                 "select current_setting('server_version_num')::int,"
                                         + " current_setting('server_version'),"
                                         + " current_setting('server_encoding'),"
-                                        + " current_setting('max_connections')::int")) {
+                                        + " current_setting('max_connections')::int -"
+                                        + " current_setting('superuser_reserved_connections')::int")) {
             result.next();
             if (result.getInt(1) < SERVER_VERSION_MIN) {
                 throw new DatabaseRefused(
@@ -153,12 +151,12 @@ public final class Migrations {
                         "%s has the encoding %s: Queen needs UTF8"
                                 .formatted(config, result.getString(3)));
             }
-            int needed = config.poolSize() + CONNECTIONS_BESIDE_THE_POOL;
+            int needed = config.poolSize() + DatabaseConfig.BESIDE_THE_POOL;
             if (needed > result.getInt(4)) {
                 LOG.log(
                         Level.WARNING,
                         "server allows fewer connections than this broker may open"
-                                + " max_connections={0} needed={1} setting=DB_POOL_SIZE",
+                                + " allowed={0} needed={1} setting=DB_POOL_SIZE",
                         result.getInt(4),
                         needed);
             }

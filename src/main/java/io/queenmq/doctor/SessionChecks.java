@@ -1,13 +1,13 @@
 package io.queenmq.doctor;
 
+import io.queenmq.db.DatabaseConfig;
 import io.queenmq.db.Inspection;
 import java.util.List;
 import java.util.Optional;
 
 /** Room for the sessions of brokers, and what cuts them off. */
 final class SessionChecks {
-    /** Cold reads, health, the listener and who sends. */
-    private static final long BESIDE_THE_POOL = 7;
+    private static final long BESIDE_THE_POOL = DatabaseConfig.BESIDE_THE_POOL;
 
     private static final long STATEMENT_MIN_MS = 5_000;
     private static final long LOCK_MIN_MS = 1_000;

@@ -34,6 +34,22 @@ class SettingsTest {
     }
 
     @Test
+    void aServerIsNamedWithoutPortAndNotByASocket() {
+        for (String good :
+                List.of("db", "db.example, 10.0.0.7", "::1", "[fe80::1]", "a-1_x,b", "dé")) {
+            assertEquals(good, Settings.of(Map.of("PG_HOST", good)).get(Variables.PG_HOST));
+        }
+        for (String bad : List.of("/var/run/postgresql", "db:5433", "db,", "a b", "[::1]:5433")) {
+            Settings settings = Settings.of(Map.of("PG_HOST", bad));
+            assertEquals(
+                    "PG_HOST must be names or addresses of machines, without a port, separated by"
+                            + " commas, got \"%s\"".formatted(bad),
+                    assertThrows(BadSetting.class, () -> settings.get(Variables.PG_HOST))
+                            .getMessage());
+        }
+    }
+
+    @Test
     void readsFlagsAndChoices() {
         Settings settings =
                 Settings.of(
