@@ -6,6 +6,7 @@ import io.queenmq.config.Settings;
 import io.queenmq.config.Variables;
 import io.queenmq.runtime.Logging;
 import io.queenmq.runtime.Version;
+import io.queenmq.web.Listener;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -27,12 +28,15 @@ final class Serve implements Runnable {
                     .log(Level.WARNING, "setting is unknown and has no effect name={0}", name);
         }
         BrokerConfig config = BrokerConfig.from(settings);
+        Listener.requireFree(config.web());
         config.embedded()
                 .filter(folder -> !folder.resolve("server").toFile().exists())
                 .ifPresent(
                         folder ->
                                 System.out.println(
-                                        "Making a database in " + folder.toAbsolutePath() + " …"));
+                                        "Making a database in "
+                                                + folder.toAbsolutePath()
+                                                + " ..."));
         CompletableFuture<Broker> serving = new CompletableFuture<>();
         CountDownLatch stopped = new CountDownLatch(1);
         Runtime.getRuntime()
@@ -61,7 +65,7 @@ final class Serve implements Runnable {
         boolean refused = serving.isCompletedExceptionally();
         if (!refused && (serving.isDone() || config.embedded().isPresent())) {
             try {
-                System.out.println("Queen stops …");
+                System.out.println("Queen stops ...");
                 serving.join().close();
                 System.out.println("Queen has stopped.");
             } catch (CancellationException e) {
@@ -72,9 +76,9 @@ final class Serve implements Runnable {
     }
 
     private static void announce(BrokerConfig config, Broker broker) {
-        String host = config.web().host().equals("0.0.0.0") ? "localhost" : config.web().host();
         System.out.printf(
-                "Queen %s listens on http://%s:%d%n", Version.current(), host, broker.port());
+                "Queen %s listens on http://%s:%d%n",
+                Version.current(), reachable(config.web().host()), broker.port());
         broker.embedded()
                 .ifPresentOrElse(
                         server ->
@@ -84,5 +88,13 @@ final class Serve implements Runnable {
                                         server.psqlCommand()),
                         () -> System.out.printf("  database   %s%n", broker.database()));
         System.out.println("  stop       Ctrl-C");
+    }
+
+    /** What stands in an address of that listener. */
+    static String reachable(String host) {
+        return switch (host) {
+            case "0.0.0.0", "::" -> "localhost";
+            default -> host.contains(":") ? "[" + host + "]" : host;
+        };
     }
 }

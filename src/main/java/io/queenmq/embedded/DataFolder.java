@@ -8,7 +8,10 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -70,9 +73,24 @@ final class DataFolder implements AutoCloseable {
             Files.createDirectories(root.resolve("log"));
             return new DataFolder(root.toAbsolutePath().normalize(), file, lock);
         } catch (IOException e) {
-            throw new StartRefused(
-                    "cannot use the data folder " + root.toAbsolutePath() + ": " + e, e);
+            throw refused(root, e);
         }
+    }
+
+    /** What to tell the operator. */
+    static StartRefused refused(Path root, IOException e) {
+        return new StartRefused(
+                "cannot use the data folder " + root.toAbsolutePath() + ": " + reason(e), e);
+    }
+
+    /** In words where the message is nothing but the name of a file. */
+    static String reason(IOException e) {
+        return switch (e) {
+            case AccessDeniedException denied -> "no right to use " + denied.getFile();
+            case FileAlreadyExistsException there -> there.getFile() + " is no folder";
+            case NoSuchFileException missing -> missing.getFile() + " is not there";
+            default -> String.valueOf(e.getMessage());
+        };
     }
 
     private static @Nullable FileLock tryLock(FileChannel file) throws IOException {

@@ -6,6 +6,7 @@ import io.queenmq.runtime.Clock;
 import io.queenmq.runtime.Loop;
 import io.queenmq.runtime.StartRefused;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetAddress;
@@ -16,10 +17,9 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
-import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.stream.Stream;
 
 /**
  * A PostgreSQL server of our own, for a first run and for machines without one. It listens on the
@@ -72,6 +72,9 @@ public final class EmbeddedPostgres implements AutoCloseable {
         DataFolder folder = DataFolder.open(dataFolder);
         try {
             return new EmbeddedPostgres(folder, metrics, clock);
+        } catch (UncheckedIOException e) {
+            folder.close();
+            throw DataFolder.refused(dataFolder, Objects.requireNonNull(e.getCause()));
         } catch (RuntimeException e) {
             folder.close();
             throw e;
@@ -101,7 +104,15 @@ public final class EmbeddedPostgres implements AutoCloseable {
     /** What to type to look inside. */
     public String psqlCommand() {
         return "PGPASSFILE=%s psql -h 127.0.0.1 -p %d -U %s %s"
-                .formatted(folder.passwordFile(), port, user(), database());
+                .formatted(shellWord(folder.passwordFile()), port, user(), database());
+    }
+
+    /** In quotes where a shell would not take it for one word. */
+    static String shellWord(Path path) {
+        String text = path.toString();
+        return text.matches("[\\p{L}\\p{N}/._@%+=:,-]+")
+                ? text
+                : "'" + text.replace("'", "'\\''") + "'";
     }
 
     /** Fast shutdown: open transactions are rolled back, everything committed is on disk. */
@@ -130,7 +141,9 @@ public final class EmbeddedPostgres implements AutoCloseable {
             }
         } catch (IOException e) {
             throw new StartRefused(
-                    folder.server() + " holds no files of PostgreSQL: " + e.getMessage(), e);
+                    "cannot use the files of PostgreSQL in %s: %s"
+                            .formatted(folder.server(), DataFolder.reason(e)),
+                    e);
         }
     }
 
@@ -138,7 +151,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
     private Unprivileged initialize() {
         Path fresh = folder.root().resolve("server.incomplete");
         try {
-            delete(fresh);
+            PostgresBinaries.delete(fresh);
             Files.createDirectory(fresh);
             Unprivileged maker = Unprivileged.ownerOf(fresh, folder.log());
             run(
@@ -175,7 +188,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
             Files.move(fresh, folder.server(), StandardCopyOption.ATOMIC_MOVE);
             return maker;
         } catch (IOException e) {
-            throw new StartRefused("cannot make a database: " + e.getMessage(), e);
+            throw new StartRefused("cannot make a database: " + DataFolder.reason(e), e);
         }
     }
 
@@ -228,7 +241,8 @@ public final class EmbeddedPostgres implements AutoCloseable {
             postmaster = folder.postmaster();
         } catch (IOException e) {
             throw new StartRefused(
-                    "the embedded PostgreSQL did not start: " + e.getMessage() + startLog(), e);
+                    "the embedded PostgreSQL did not start: " + DataFolder.reason(e) + startLog(),
+                    e);
         }
     }
 
@@ -319,16 +333,5 @@ public final class EmbeddedPostgres implements AutoCloseable {
             port = ThreadLocalRandom.current().nextInt(20_000, 30_000);
         } while (!isFree(port));
         return port;
-    }
-
-    private static void delete(Path folder) throws IOException {
-        if (Files.exists(folder)) {
-            try (Stream<Path> files = Files.walk(folder)) {
-                for (Path file :
-                        (Iterable<Path>) files.sorted(Comparator.reverseOrder())::iterator) {
-                    Files.delete(file);
-                }
-            }
-        }
     }
 }

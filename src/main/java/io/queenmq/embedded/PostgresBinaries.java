@@ -10,8 +10,10 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
 import org.apache.commons.compress.archivers.tar.TarArchiveInputStream;
 import org.tukaani.xz.XZInputStream;
@@ -36,10 +38,12 @@ public final class PostgresBinaries {
                 Files.createDirectories(parent);
                 Path fresh = Files.createTempDirectory(parent, "unpacking-");
                 Files.setPosixFilePermissions(fresh, PosixFilePermissions.fromString("rwxr-xr-x"));
-                extract(txz, fresh);
                 try {
+                    extract(txz, fresh);
                     Files.move(fresh, home, StandardCopyOption.ATOMIC_MOVE);
                 } catch (IOException e) {
+                    delete(fresh);
+                    // Somebody else may have been faster.
                     if (!Files.isDirectory(home)) {
                         throw e;
                     }
@@ -47,7 +51,19 @@ public final class PostgresBinaries {
             }
             return new PostgresBinaries(home);
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot unpack PostgreSQL into " + home, e);
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** With all that is in it. */
+    static void delete(Path folder) throws IOException {
+        if (Files.exists(folder)) {
+            try (Stream<Path> files = Files.walk(folder)) {
+                for (Path file :
+                        (Iterable<Path>) files.sorted(Comparator.reverseOrder())::iterator) {
+                    Files.delete(file);
+                }
+            }
         }
     }
 

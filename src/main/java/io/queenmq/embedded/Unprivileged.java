@@ -2,6 +2,7 @@ package io.queenmq.embedded;
 
 import io.queenmq.runtime.StartRefused;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.UserPrincipal;
@@ -31,7 +32,7 @@ public record Unprivileged(List<String> prefix) {
         if (namespace.canWriteTo(owned)) {
             return namespace;
         }
-        for (String user : List.of("postgres", "nobody")) {
+        for (String user : others(owned[0])) {
             Unprivileged other =
                     new Unprivileged(List.of("setpriv", "--reuid=" + user, "--clear-groups", "--"));
             if (succeeds(other.with("true")) && giveTo(user, owned) && other.canWriteTo(owned)) {
@@ -43,6 +44,19 @@ public record Unprivileged(List<String> prefix) {
                         + " user can write to "
                         + List.of(owned)
                         + ": start the broker as another user, or set PG_HOST");
+    }
+
+    /** Whoever owns the folder first: it stays theirs when root starts the broker for once. */
+    static List<String> others(Path folder) {
+        try {
+            String owner = Files.getOwner(folder).getName();
+            return Stream.of(owner, "postgres", "nobody")
+                    .filter(user -> !user.equals("root"))
+                    .distinct()
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private boolean canWriteTo(Path... folders) {

@@ -20,6 +20,10 @@ import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
+import io.queenmq.runtime.StartRefused;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
@@ -107,6 +111,28 @@ public final class Listener {
                         .build();
         this.watchdog =
                 Thread.ofPlatform().daemon().name("web-watchdog").unstarted(connections::watch);
+    }
+
+    /**
+     * Looks whether the address can be had, before anything else is started for it.
+     *
+     * @throws StartRefused it cannot; later somebody may still take it
+     */
+    public static void requireFree(WebConfig config) {
+        InetSocketAddress address = new InetSocketAddress(config.host(), config.port());
+        if (address.isUnresolved()) {
+            throw new StartRefused(
+                    "HOST must be a name or an address of this machine, got \"%s\""
+                            .formatted(config.host()));
+        }
+        try (ServerSocket probe = new ServerSocket()) {
+            probe.bind(address);
+        } catch (IOException e) {
+            throw new StartRefused(
+                    "cannot listen on %s:%d: %s; HOST and PORT choose where"
+                            .formatted(config.host(), config.port(), e.getMessage()),
+                    e);
+        }
     }
 
     /** Binds and serves; returns the port. */

@@ -19,9 +19,11 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -66,11 +68,16 @@ class EmbeddedPostgresFaultTest {
     }
 
     @Test
-    void losesNothingAndSurvivesItself(@TempDir Path folder) throws Exception {
+    void losesNothingAndSurvivesItself(@TempDir Path parent) throws Exception {
+        Path folder = parent.resolve("it's a folder");
         long first;
         int port;
         try (EmbeddedPostgres server = start(folder)) {
             port = server.port();
+            assertEquals(
+                    "PGPASSFILE='%s/it'\\''s a folder/pgpass' psql -h 127.0.0.1 -p %d -U queen queen"
+                            .formatted(parent, port),
+                    server.psqlCommand());
             first = postmaster(folder).pid();
             try (Connection connection = connect(server);
                     Statement statement = connection.createStatement()) {
@@ -201,5 +208,54 @@ class EmbeddedPostgresFaultTest {
         String refusal =
                 String.valueOf(assertThrows(StartRefused.class, () -> start(folder)).getMessage());
         assertTrue(refusal.contains("was written by PostgreSQL 16"), refusal);
+    }
+
+    @Test
+    void rootRunsItAsTheOwnerOfItsFiles(@TempDir Path folder) throws IOException {
+        boolean root = "root".equals(System.getProperty("user.name"));
+        if (root) {
+            Files.setOwner(
+                    folder,
+                    folder.getFileSystem()
+                            .getUserPrincipalLookupService()
+                            .lookupPrincipalByName("nobody"));
+        }
+        String owner = root ? "nobody" : System.getProperty("user.name");
+        assertEquals(owner, Unprivileged.others(folder).getFirst());
+    }
+
+    private String refusal(Path folder) {
+        return String.valueOf(assertThrows(StartRefused.class, () -> start(folder)).getMessage());
+    }
+
+    /** Whatever is wrong with the folder: a sentence for the operator, and nothing left behind. */
+    @Test
+    void saysWhyItCannotUseAFolder(@TempDir Path folder) throws IOException {
+        Path file = Files.createFile(folder.resolve("file"));
+        assertEquals(
+                "cannot use the data folder " + file + ": " + file + " is no folder",
+                refusal(file));
+
+        Path empty = folder.resolve("empty");
+        Path server = Files.createDirectories(empty.resolve("server"));
+        assertEquals(
+                "cannot use the files of PostgreSQL in %1$s: %1$s/PG_VERSION is not there"
+                        .formatted(server),
+                refusal(empty));
+
+        Path odd = folder.resolve("pgpass-is-a-folder");
+        Files.createDirectories(odd.resolve("pgpass"));
+        String said = refusal(odd);
+        assertTrue(said.startsWith("cannot use the data folder " + odd), said);
+
+        // What is there already cannot be replaced: so ends an unpacking on a disk that is full.
+        Path blocked = Files.createDirectory(folder.resolve("blocked"));
+        Files.createFile(blocked.resolve("postgresql-18"));
+        said = refusal(blocked);
+        assertTrue(said.startsWith("cannot use the data folder " + blocked), said);
+        try (Stream<Path> left = Files.list(blocked)) {
+            assertEquals(
+                    List.of(), left.filter(path -> path.toString().contains("unpacking")).toList());
+        }
     }
 }

@@ -2,9 +2,11 @@ package io.queenmq.web;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.model.Failure;
+import io.queenmq.runtime.StartRefused;
 import io.queenmq.testkit.Contract;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -364,5 +366,20 @@ class ListenerTest {
         try (RawClient client = fixture.connect()) {
             assertEquals(300_002, client.get("/large").body().length());
         }
+    }
+
+    @Test
+    void anAddressThatCannotBeHadIsRefusedBeforehand() {
+        WebConfig taken =
+                WebConfig.of("127.0.0.1", fixture.port, 1 << 20, Duration.ofMinutes(1), false);
+        assertEquals(
+                "cannot listen on 127.0.0.1:%d: Address already in use; HOST and PORT choose where"
+                        .formatted(fixture.port),
+                assertThrows(StartRefused.class, () -> Listener.requireFree(taken)).getMessage());
+        WebConfig nobody = WebConfig.of("not a host", 0, 1 << 20, Duration.ofMinutes(1), false);
+        assertEquals(
+                "HOST must be a name or an address of this machine, got \"not a host\"",
+                assertThrows(StartRefused.class, () -> Listener.requireFree(nobody)).getMessage());
+        Listener.requireFree(WebConfig.of("127.0.0.1", 0, 1 << 20, Duration.ofMinutes(1), false));
     }
 }
