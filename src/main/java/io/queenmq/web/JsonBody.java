@@ -39,6 +39,11 @@ public final class JsonBody implements AutoCloseable {
                                     .build())
                     .build();
     private static final Pattern SOURCE = Pattern.compile("\\[Source: [^;]*; ([^]]*)]");
+
+    /** How to change the parser. */
+    private static final Pattern FOR_PROGRAMMERS =
+            Pattern.compile(": enable `[^`]*` to allow|, from `[^`]*`");
+
     private static final int BYTES_THAT_TELL_THE_ENCODING = 4;
 
     private final byte[] body;
@@ -86,7 +91,11 @@ public final class JsonBody implements AutoCloseable {
         String message = e.getMessage();
         if (e instanceof JsonProcessingException parse) {
             message =
-                    SOURCE.matcher(parse.getOriginalMessage()).replaceAll("$1")
+                    FOR_PROGRAMMERS
+                                    .matcher(
+                                            SOURCE.matcher(parse.getOriginalMessage())
+                                                    .replaceAll("$1"))
+                                    .replaceAll("")
                             + (parse.getLocation() == null
                                     ? ""
                                     : " at line "

@@ -192,6 +192,8 @@ class PushJsonTest {
                         + " | items[0].partition must be a string, got a boolean",
                 "{\"items\":[],\"items\":[]} | bad body: duplicate field items",
                 "[] | bad body: must be a JSON object",
+                "{\"items\":[{\"queue\":\"q\",\"payload\":NaN}]}"
+                        + " | bad body: Non-standard token 'NaN' at line 1 column 37",
                 "{\"items\":[]} {} | bad body: more than one JSON value"
             })
     @Contract("push-1")
