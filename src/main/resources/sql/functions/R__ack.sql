@@ -162,7 +162,7 @@ comment on function queen_store.ack_batches(bigint[], integer[], uuid[], bigint[
     'Commits whole leased batches of many callers; never waits. Locks: cursors, skip locked: only those that still hold that lease and batch; groups at a group''s first ack ever, skip locked.';
 
 -- queen_store.find_offsets: lowest offset at which each key occurs in the ranges of its unit.
--- Called by  ack_messages, ack_bundle
+-- Called by  ack_messages, ack_bundle, fire_timers
 -- Locks      none
 -- Returns    one element per key, null = not found; from and to are inclusive, since null = any age
 -- Cost       1 statement: one index range per range, 16 bytes per message in it, one hash join

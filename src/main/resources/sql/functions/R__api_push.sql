@@ -54,7 +54,7 @@ comment on function queen_store.provision_lanes(uuid, text[], text[]) is
 -- queen_store.find_originals: which of these keys their lanes already hold since an instant. Reads
 -- every key of that time, so it is exact without the memory that a broker has.
 -- A lane without an instant is not searched, nor is one without a key to look for.
--- Called by  queen.push, under the locks of the lanes; fire_timers
+-- Called by  queen.push, under the locks of the lanes; replay_dead_letter
 -- Locks      none
 -- Returns    one row per key found: its ordinal and the lowest offset
 -- Cost       1 statement and start_committed per lane; reads 16 bytes per message the lane took

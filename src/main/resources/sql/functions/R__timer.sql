@@ -228,7 +228,8 @@ begin
         return;
     end if;
 
-    -- More than will be taken, so that a tenant with many does not hide one with few.
+    -- More than will be taken, so that a tenant with many does not hide one with few; one whose
+    -- queue shares its shard with a backlog of some hundred waits until that has come down.
     select array_agg(c.tenant_id), array_agg(c.queue), array_agg(c.timer_key)
     into v_tenant_ids, v_queues, v_timer_keys
     from (
@@ -291,19 +292,22 @@ comment on function queen_store.claim_timers(integer, bigint, integer) is
 --            duplicate  with p_lane_dedup: timers whose transactionId the lane took within its
 --                       dedup window are gone, "dropped" of them; the others can be claimed again
 --            stale      not all of its timers are claimed by these numbers any more
+--            locked     somebody holds one of its timers, which are all claimed by these numbers
+--                       still, and stay so
 --            busy       somebody holds the lane or is making it, or its queue was just deleted; its
 --                       timers can be claimed again after p_busy_pause_ms
 --            unsealed   its queue wants payloads encrypted; its timers can be claimed again
 -- Raises     QN400 bad_request (as append)
 -- Cost       12 statements for any number of lanes up to 256; with p_lane_dedup also 16 bytes read
---            per message the lane took within its dedup window, before the lane is locked
+--            for each of the newest 100,000 messages that the lane took within its dedup window,
+--            before the lane is locked
 create or replace function queen_store.fire_timers(
     -- Timers, in the order of their messages; lane = place in the arrays of lanes, from 1.
     p_tenant_ids uuid[], p_queues text[], p_timer_keys text[], p_claim_tokens uuid[],
     p_lanes integer[],
     p_lane_tenant_ids uuid[], p_lane_queues text[], p_lane_partitions text[],
     p_lane_flush_ids bigint[],
-    -- Whether the lane is searched for the transactionIds first.
+    -- Whether the newest messages of the lane are searched for the transactionIds first.
     p_lane_dedup boolean[],
     -- Whether every payload is an envelope.
     p_lane_sealed boolean[],
@@ -325,9 +329,11 @@ as $$
 declare
     v_lane_count constant integer := cardinality(p_lane_queues);
     v_offset_max constant bigint := 274877906943;
+    v_searched_messages constant bigint := 100000;
     -- Per timer.
     v_held boolean[];
     v_timer_keys bytea[];
+    v_originals bigint[];
     v_gone boolean[];
     -- Per lane.
     v_verdicts text[];
@@ -365,8 +371,18 @@ begin
            array_agg(l.lane order by l.lane) filter (where l.verdict is null)
     into v_verdicts, v_live
     from (
-        select i.lane, case when not bool_and(i.held) then 'stale' end as verdict
-        from unnest(p_lanes, v_held) as i (lane, held)
+        select i.lane,
+               case when bool_and(i.held) then null
+                    -- A statement of its own: it sees what was changed while the locks were taken.
+                    when bool_and(i.held or exists (
+                        select
+                        from queen_store.timers t
+                        where t.tenant_id = i.tenant_id and t.queue = i.queue
+                          and t.timer_key = i.timer_key and t.claim_token = i.claim_token))
+                    then 'locked'
+                    else 'stale' end as verdict
+        from unnest(p_tenant_ids, p_queues, p_timer_keys, p_claim_tokens, p_lanes, v_held)
+            as i (tenant_id, queue, timer_key, claim_token, lane, held)
         group by i.lane) l;
 
     v_gone := array_fill(false, array[cardinality(p_lanes)]);
@@ -409,10 +425,21 @@ begin
         if cardinality(array_remove(v_since, null)) > 0 then
             -- What the log holds by now does not change: it is searched before the lane is locked,
             -- and append looks at what comes after.
+            v_originals := queen_store.find_offsets(
+                r.lanes, r.partition_ids, r.epochs, r.from_offsets, r.to_offsets, r.since, p_lanes,
+                v_timer_keys)
+            from (
+                select array_agg(l.lane::integer) as lanes,
+                       array_agg(l.partition_id) as partition_ids, array_agg(0) as epochs,
+                       array_agg(greatest(0, l.last - v_searched_messages + 1)) as from_offsets,
+                       array_agg(l.last) as to_offsets, array_agg(l.since) as since
+                from unnest(v_partition_ids, v_lasts, v_since) with ordinality
+                    as l (partition_id, last, since, lane)
+                where l.since is not null) r;
             for v_timer in
                 select o.ordinal
-                from queen_store.find_originals(
-                    v_partition_ids, v_lasts, v_since, p_lanes, v_timer_keys) o
+                from unnest(v_originals) with ordinality as o ("offset", ordinal)
+                where o."offset" is not null
             loop
                 v_gone[v_timer] := true;
                 v_verdicts[p_lanes[v_timer]] := 'duplicate';
@@ -481,7 +508,7 @@ begin
                 clock_timestamp() + nullif(p_busy_pause_ms, 0) * interval '1 millisecond' end
         from unnest(p_tenant_ids, p_queues, p_timer_keys, p_claim_tokens, p_lanes, v_held, v_gone)
             as i (tenant_id, queue, timer_key, claim_token, lane, held, gone)
-        where v_verdicts[i.lane] <> 'fired' and i.held and not i.gone
+        where v_verdicts[i.lane] not in ('fired', 'locked') and i.held and not i.gone
           and t.tenant_id = i.tenant_id and t.queue = i.queue and t.timer_key = i.timer_key
           and t.claim_token = i.claim_token;
     end if;

@@ -36,6 +36,9 @@ final class Sweeper {
 
     private static final int HELD_PAUSE_MAX_MS = 200;
 
+    /** How often a lane is tried of which somebody else has locked a timer. */
+    private static final int LOCKED_TRIES = 3;
+
     private final TimersConfig config;
     private final Database database;
     private final TimerProcedures procedures;
@@ -93,7 +96,7 @@ final class Sweeper {
                 int claimed = on ? cycle() : 0;
                 Probe probe = procedures.probe(config.dueMax());
                 long nanos = clock.nanos();
-                meters.looked(probe);
+                meters.looked(probe, nanos);
                 atWork.run();
                 // Once may be a timer whose time came between the two calls.
                 boolean heldBefore = held;
@@ -143,38 +146,45 @@ final class Sweeper {
      *
      * @return how many were claimed
      */
-    private int cycle() {
+    private int cycle() throws InterruptedException {
         long start = clock.nanos();
         int claimed = 0;
         boolean more = true;
-        while (more
-                && claimed < config.cycleMax()
-                && clock.nanos() - start < config.lease().toNanos() / 2) {
-            long claimNanos = clock.nanos();
-            Claim claim =
-                    procedures.claim(
-                            config.claimBatch(), config.fireBytesMax(), config.lease().toMillis());
-            claimed += claim.timers().size();
-            more = claim.timers().size() >= config.claimBatch() && !stopping;
-            if (claim.claimedAt() != null) {
-                fire(claim.timers(), claim.claimedAt(), claimNanos);
+        try {
+            while (more
+                    && claimed < config.cycleMax()
+                    && clock.nanos() - start < config.lease().toNanos() / 2) {
+                long claimNanos = clock.nanos();
+                Claim claim =
+                        procedures.claim(
+                                config.claimBatch(),
+                                config.fireBytesMax(),
+                                config.lease().toMillis());
+                claimed += claim.timers().size();
+                more = claim.timers().size() >= config.claimBatch() && !stopping;
+                if (claim.claimedAt() != null) {
+                    fire(claim.timers(), claim.claimedAt(), claimNanos);
+                }
             }
-        }
-        if (claimed > 0) {
-            meters.rows.increment(claimed);
-            meters.cycleMs.record((clock.nanos() - start) / 1e6);
+        } finally {
+            if (claimed > 0) {
+                meters.rows.increment(claimed);
+                meters.cycleMs.record((clock.nanos() - start) / 1e6);
+            }
         }
         return claimed;
     }
 
-    private void fire(List<ClaimedTimer> timers, Instant claimedAt, long claimNanos) {
+    private void fire(List<ClaimedTimer> timers, Instant claimedAt, long claimNanos)
+            throws InterruptedException {
         List<List<List<ClaimedTimer>>> lanes = LaneVolley.byLane(seal(timers));
         for (int run = 0; !lanes.isEmpty(); run++) {
             List<LaneVolley> volley = new ArrayList<>(lanes.size());
             for (List<List<ClaimedTimer>> lane : lanes) {
                 volley.add(LaneVolley.of(lane.get(run)));
             }
-            List<Boolean> done = fire(volley, claimedAt.plusNanos(clock.nanos() - claimNanos));
+            List<Boolean> done =
+                    fire(volley, claimedAt.plusNanos(clock.nanos() - claimNanos), LOCKED_TRIES);
             List<List<List<ClaimedTimer>>> rest = new ArrayList<>();
             for (int i = 0; i < lanes.size(); i++) {
                 List<List<ClaimedTimer>> lane = lanes.get(i);
@@ -218,51 +228,97 @@ final class Sweeper {
     }
 
     /**
-     * Whether each lane's timers are done with. Where one of them cannot be stored, the others must
-     * not suffer: then each lane, and at last each timer, is fired for itself.
+     * Whether each lane's timers are done with. Where one of them cannot be stored, or takes too
+     * long, the others must not suffer: then each lane, and at last each timer, is fired for
+     * itself.
+     *
+     * @param tries how often lanes are tried again of which somebody has locked a timer
      */
-    private List<Boolean> fire(List<LaneVolley> volley, Instant at) {
+    private List<Boolean> fire(List<LaneVolley> volley, Instant at, int tries)
+            throws InterruptedException {
+        List<Fired> verdicts;
         try {
-            List<Boolean> done = new ArrayList<>(volley.size());
-            List<LaneWrites.Lane> written = new ArrayList<>(volley.size());
-            for (Fired fired : procedures.fire(volley, config.busyPause().toMillis())) {
-                done.add(conclude(volley.get(fired.lane()), fired, at, written));
-            }
-            if (!written.isEmpty()) {
-                ready.written(written);
-            }
-            return done;
+            verdicts = procedures.fire(volley, config.busyPause().toMillis());
         } catch (QueenException e) {
             if (LostAnswer.decide(database, e)) {
                 // They may be in the log, and polls waiting for them.
                 ready.anythingMoved();
             }
-            if (isTransient(e)) {
-                List<ClaimedTimer> timers = timersOf(volley);
-                meters.failed(FailureClass.TRANSIENT, timers.size());
-                release(timers, config.pauseMin());
-                return volley.stream().map(_ -> false).toList();
-            }
-            return oneByOne(volley, at, e);
+            return afterFailure(volley, at, tries, e);
         }
+        Boolean[] done = new Boolean[volley.size()];
+        List<LaneWrites.Lane> written = new ArrayList<>(volley.size());
+        List<Integer> locked = new ArrayList<>(0);
+        for (Fired fired : verdicts) {
+            if (fired.verdict().equals("locked")) {
+                locked.add(fired.lane());
+            } else {
+                done[fired.lane()] = conclude(volley.get(fired.lane()), fired, at, written);
+            }
+        }
+        if (!written.isEmpty()) {
+            ready.written(written);
+        }
+        if (!locked.isEmpty()) {
+            List<Boolean> later = locked(locked.stream().map(volley::get).toList(), at, tries);
+            for (int i = 0; i < locked.size(); i++) {
+                done[locked.get(i)] = later.get(i);
+            }
+        }
+        return List.of(done);
     }
 
-    private List<Boolean> oneByOne(List<LaneVolley> volley, Instant at, QueenException why) {
-        List<Boolean> done = new ArrayList<>(volley.size());
-        for (LaneVolley lane : volley) {
-            if (volley.size() > 1) {
-                done.addAll(fire(List.of(lane), at));
-            } else if (lane.timers().size() > 1) {
-                for (ClaimedTimer timer : lane.timers()) {
-                    fire(List.of(LaneVolley.of(List.of(timer))), at);
-                }
-                done.add(true);
-            } else {
-                fail(lane.timers(), why);
-                done.add(true);
-            }
+    /**
+     * Somebody holds a timer that is claimed, as whoever came too late to cancel it does for a
+     * moment. These lanes are claimed still: given back, they would wait for the end of the claim.
+     */
+    private List<Boolean> locked(List<LaneVolley> lanes, Instant at, int tries)
+            throws InterruptedException {
+        if (tries > 0) {
+            rest(config.busyPause().toMillis());
+            return fire(lanes, at, tries - 1);
         }
-        return done;
+        meters.busy.increment(lanes.size());
+        giveBack(lanes, config.busyPause());
+        return undone(lanes);
+    }
+
+    private List<Boolean> afterFailure(
+            List<LaneVolley> volley, Instant at, int tries, QueenException why)
+            throws InterruptedException {
+        boolean tooLong = why.failure() == Failure.DEADLINE;
+        if (volley.size() > 1 && (tooLong || TimerProcedures.mayLieInTimers(why))) {
+            List<Boolean> done = new ArrayList<>(volley.size());
+            for (LaneVolley lane : volley) {
+                done.addAll(fire(List.of(lane), at, tries));
+            }
+            return done;
+        }
+        if (!TimerProcedures.mayLieInTimers(why)) {
+            // A lane that takes too long by itself must not stop the others each time.
+            giveBack(volley, tooLong ? config.pauseMax() : config.pauseMin());
+            return undone(volley);
+        }
+        LaneVolley lane = volley.getFirst();
+        if (lane.timers().size() == 1) {
+            fail(lane.timers(), why);
+            return List.of(true);
+        }
+        boolean done = true;
+        for (ClaimedTimer timer : lane.timers()) {
+            done &= fire(List.of(LaneVolley.of(List.of(timer))), at, tries).getFirst();
+        }
+        return List.of(done);
+    }
+
+    private void giveBack(List<LaneVolley> lanes, Duration pause) {
+        List<ClaimedTimer> timers = lanes.stream().flatMap(lane -> lane.timers().stream()).toList();
+        meters.failed(FailureClass.TRANSIENT, timers.size());
+        release(timers, pause);
+    }
+
+    private static List<Boolean> undone(List<LaneVolley> lanes) {
+        return lanes.stream().map(_ -> false).toList();
     }
 
     private boolean conclude(
@@ -297,10 +353,6 @@ final class Sweeper {
             default -> throw new IllegalStateException("fire_timers said " + fired.verdict());
         }
         return false;
-    }
-
-    private static List<ClaimedTimer> timersOf(List<LaneVolley> volley) {
-        return volley.stream().flatMap(lane -> lane.timers().stream()).toList();
     }
 
     /** Otherwise they would have to wait for the end of their claim, as they do if this fails. */

@@ -27,8 +27,17 @@ public final class TimerAlarm {
     /** Earliest time told of since the sweeper last looked, in ms of the database's clock. */
     private long earliestMs = NEVER;
 
-    /** What every broker was told last: until then there is no need to tell of a later time. */
+    /**
+     * What every broker was told last: until then, by the database's clock, there is no need to
+     * tell of a later time.
+     */
     private long announcedMs = NEVER;
+
+    /**
+     * How far the database's clock is ahead of ours, by the last look; null = this broker has not
+     * looked, and tells of every time.
+     */
+    private @Nullable Long aheadMs;
 
     public TimerAlarm(HintOutbox outbox, Clock clock) {
         this.outbox = outbox;
@@ -67,7 +76,11 @@ public final class TimerAlarm {
                 earliestMs = ms;
                 rung.signalAll();
             }
-            boolean news = ms < announcedMs || announcedMs <= clock.now().toEpochMilli();
+            Long ahead = aheadMs;
+            boolean news =
+                    ahead == null
+                            || ms < announcedMs
+                            || announcedMs <= clock.now().toEpochMilli() + ahead;
             if (news) {
                 announcedMs = ms;
             }
@@ -98,6 +111,8 @@ public final class TimerAlarm {
             throws InterruptedException {
         alarmLock.lockInterruptibly();
         try {
+            long sinceNanos = clock.nanos() - readNanos;
+            aheadMs = readAt.plusNanos(sinceNanos).toEpochMilli() - clock.now().toEpochMilli();
             // Rounded up: a timer of this millisecond must not be looked for before it is over.
             long nextMs = next == null ? NEVER : next.plusNanos(999_999).toEpochMilli();
             long deadlineNanos = readNanos + longest.toNanos();

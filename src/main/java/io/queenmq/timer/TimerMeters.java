@@ -5,8 +5,10 @@ import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.Timer;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
+import io.queenmq.runtime.Clock;
 import io.queenmq.timer.TimerProcedures.Probe;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
@@ -44,11 +46,22 @@ final class TimerMeters {
     final DistributionSummary cycleMs;
     private final Map<Rejection, Counter> rejected = new EnumMap<>(Rejection.class);
     private final Map<FailureClass, Counter> failures = new EnumMap<>(FailureClass.class);
-    private volatile @Nullable Probe probe;
+    private final Clock clock;
+    private volatile @Nullable Look look;
     private volatile long sleepMs;
 
-    TimerMeters(Metrics metrics, int dueMax) {
-        changed = metrics.counter("queen_timers_changed_total", "Timers scheduled or cancelled.");
+    /** What was found, and when by the clock of this process. */
+    private record Look(Probe probe, long nanos) {}
+
+    /**
+     * @param sweeps whether this broker looks for timers that are due
+     */
+    TimerMeters(Metrics metrics, Clock clock, int dueMax, boolean sweeps) {
+        this.clock = clock;
+        changed =
+                metrics.counter(
+                        "queen_timers_changed_total",
+                        "Operations on timers, those included that found nothing to change.");
         String fires = "queen_timers_fired_total";
         String ofFires =
                 "Timers that are gone: stored as messages, or dropped as duplicates; or lost to"
@@ -90,6 +103,10 @@ final class TimerMeters {
                         "Time of a cycle that claimed something.",
                         "phase",
                         "fire");
+        if (!sweeps) {
+            // It never looks, and nothing found must not read as nothing due.
+            return;
+        }
         metrics.gauge("queen_timers_due", "Timers that were due at the last look.", this::due);
         metrics.gauge(
                 "queen_timers_due_capped",
@@ -97,7 +114,7 @@ final class TimerMeters {
                 () -> due() >= dueMax ? 1 : 0);
         metrics.gauge(
                 "queen_timers_oldest_late_seconds",
-                "How late the oldest of them was.",
+                "How late the oldest timer is that the last look has found.",
                 this::oldestLateSeconds);
         metrics.gauge(
                 "queen_sweeper_sleep_milliseconds",
@@ -143,8 +160,8 @@ final class TimerMeters {
         }
     }
 
-    void looked(Probe latest) {
-        probe = latest;
+    void looked(Probe probe, long nanos) {
+        look = new Look(probe, nanos);
     }
 
     void sleeps(Duration longest) {
@@ -152,14 +169,17 @@ final class TimerMeters {
     }
 
     private int due() {
-        Probe latest = probe;
-        return latest == null ? 0 : latest.due();
+        Look latest = look;
+        return latest == null ? 0 : latest.probe().due();
     }
 
+    /** Grows by itself while nobody looks, for then most likely nobody delivers either. */
     private double oldestLateSeconds() {
-        Probe latest = probe;
-        return latest == null || latest.oldestDue() == null
-                ? 0
-                : Duration.between(latest.oldestDue(), latest.readAt()).toMillis() / 1e3;
+        Look latest = look;
+        if (latest == null || latest.probe().next() == null) {
+            return 0;
+        }
+        Instant now = latest.probe().readAt().plusNanos(clock.nanos() - latest.nanos());
+        return Math.max(0, Duration.between(latest.probe().next(), now).toMillis() / 1e3);
     }
 }

@@ -2,6 +2,7 @@ package io.queenmq.timer;
 
 import io.queenmq.db.Database;
 import io.queenmq.db.Rows;
+import io.queenmq.model.QueenException;
 import io.queenmq.model.Slice;
 import io.queenmq.segment.Segment;
 import java.sql.Array;
@@ -17,6 +18,7 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Function;
 import java.util.function.IntFunction;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** The calls on timers, and their part of the call of a transaction. */
@@ -41,6 +43,11 @@ public final class TimerProcedures {
                     + " encrypted, dedup, producer, attempts, last_error, claimed, created_at,"
                     + " updated_at from queen_store.read_timers(?, ?, ?, ?, ?, ?)";
     private static final String COUNT = "select queen_store.count_timers(?, ?, ?)";
+
+    /**
+     * Data exception, integrity constraint, program limit, raise of a trigger; our own refusals.
+     */
+    private static final Pattern OF_VALUES = Pattern.compile("22...|23...|54...|P0001|QN4..");
 
     /**
      * When the next timer is due.
@@ -288,6 +295,17 @@ public final class TimerProcedures {
                                                 row.getInt(6)));
                     }
                 });
+    }
+
+    /**
+     * Whether the reason of a failed fire may lie in what was stored: a value that does not fit, a
+     * constraint or trigger of somebody's own, a refusal of ours. Whatever else the server may say
+     * is no fault of any timer, and would hit all of them.
+     */
+    static boolean mayLieInTimers(QueenException failed) {
+        return failed.getCause() instanceof SQLException error
+                && error.getSQLState() != null
+                && OF_VALUES.matcher(error.getSQLState()).matches();
     }
 
     /** Gives claims back; how many were still ours. */

@@ -77,7 +77,7 @@ public final class Timers implements AutoCloseable {
         this.alarm = alarm;
         this.switches = switches;
         this.mint = mint;
-        this.meters = new TimerMeters(metrics, config.dueMax());
+        this.meters = new TimerMeters(metrics, clock, config.dueMax(), config.fires());
         this.metrics = metrics;
         this.clock = clock;
         this.sweeper =

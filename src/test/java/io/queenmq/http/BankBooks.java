@@ -11,7 +11,7 @@ import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
- * What the clients of {@link TransactRidersStressHttpTest} were told, added up; and the words for
+ * What the clients of {@link TransactStressHttpTest} were told, added up; and the words for
  * what several kinds of them do. Any thread.
  */
 final class BankBooks {

@@ -1,13 +1,17 @@
 package io.queenmq.timer;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.hint.HintOutbox;
 import io.queenmq.runtime.Clock;
+import io.queenmq.testkit.Await;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 /** Whom a scheduled message wakes, and who is told of it. */
@@ -31,7 +35,29 @@ class TimerAlarmTest {
     private final TimerAlarm alarm = new TimerAlarm(outbox, clock);
 
     @Test
-    void othersAreToldOfATimeOnlyIfTheyKnowOfNoneAsEarly() {
+    void whatHasPassedIsJudgedByTheClockOfTheDatabase() throws InterruptedException {
+        alarm.scheduled(NOW.plusSeconds(60));
+        alarm.scheduled(NOW.plusSeconds(61));
+        assertEquals(
+                "t:" + NOW.plusSeconds(60).toEpochMilli(),
+                outbox.takeAll(),
+                "the earlier of two: whoever has not looked tells of all");
+        look(NOW.plusSeconds(50));
+        alarm.scheduled(NOW.plusSeconds(70));
+        assertEquals("", outbox.takeAll());
+        look(NOW.plusSeconds(62));
+        alarm.scheduled(NOW.plusSeconds(70));
+        assertEquals("t:" + NOW.plusSeconds(70).toEpochMilli(), outbox.takeAll());
+    }
+
+    /** At which the database's clock shows this, and a timer is due. */
+    private void look(Instant readAt) throws InterruptedException {
+        alarm.await(readAt, clock.nanos(), readAt, Duration.ZERO);
+    }
+
+    @Test
+    void othersAreToldOfATimeOnlyIfTheyKnowOfNoneAsEarly() throws InterruptedException {
+        look(NOW);
         alarm.scheduled(NOW.plusSeconds(60));
         assertEquals("t:" + NOW.plusSeconds(60).toEpochMilli(), outbox.takeAll());
         alarm.scheduled(NOW.plusSeconds(60));
@@ -54,21 +80,34 @@ class TimerAlarmTest {
     void aSleeperIsWokenByAnEarlierTimerAndByNobodyElse() throws Exception {
         try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
             alarm.looking();
-            Future<?> sleeper =
+            AtomicReference<Thread> thread = new AtomicReference<>();
+            AtomicBoolean told = new AtomicBoolean();
+            Future<Boolean> sleeper =
                     threads.submit(
                             () -> {
+                                thread.set(Thread.currentThread());
                                 alarm.await(
                                         NOW,
                                         clock.nanos(),
                                         NOW.plus(Duration.ofHours(2)),
                                         Duration.ofHours(1));
-                                return null;
+                                return told.get();
                             });
+            awaitAsleep(thread);
             alarm.heard(NOW.plus(Duration.ofHours(3)).toEpochMilli());
-            assertEquals(false, sleeper.isDone());
+            awaitAsleep(thread);
+            told.set(true);
             alarm.scheduled(NOW);
-            sleeper.get();
+            assertTrue(sleeper.get(), "it was woken by the earlier one");
         }
+    }
+
+    private static void awaitAsleep(AtomicReference<Thread> thread) {
+        Await.until(
+                "a sleeper",
+                () ->
+                        thread.get() != null
+                                && thread.get().getState() == Thread.State.TIMED_WAITING);
     }
 
     @Test

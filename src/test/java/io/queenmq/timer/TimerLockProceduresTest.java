@@ -4,6 +4,7 @@ import static io.queenmq.testkit.Lines.line;
 import static io.queenmq.testkit.Lines.lines;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.queenmq.db.Database;
 import io.queenmq.testkit.Await;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
@@ -24,6 +25,8 @@ import org.junit.jupiter.api.Test;
  */
 class TimerLockProceduresTest {
     private static TestDatabase database;
+    private static Database pool;
+    private static TimerProcedures timers;
 
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     private Connection holder;
@@ -32,6 +35,8 @@ class TimerLockProceduresTest {
     @BeforeAll
     static void create() throws SQLException {
         database = TestDatabase.migrated();
+        pool = database.pool();
+        timers = new TimerProcedures(pool);
         try (Connection connection = database.connect()) {
             // However slow the machine is: what is tested is the order.
             lines(
@@ -49,6 +54,7 @@ class TimerLockProceduresTest {
 
     @AfterAll
     static void drop() {
+        pool.close();
         database.close();
     }
 
@@ -107,6 +113,20 @@ class TimerLockProceduresTest {
         return answer;
     }
 
+    private static List<ClaimedTimer> claim(String key) throws SQLException {
+        try (Connection connection = database.connect()) {
+            lines(
+                    connection,
+                    "update queen_store.timers set deliver_at = clock_timestamp() where timer_key ="
+                            + " '%s'".formatted(key));
+        }
+        return timers.claim(10, 1 << 20, 60_000).timers();
+    }
+
+    private static String fire(List<ClaimedTimer> claimed) {
+        return timers.fire(List.of(LaneVolley.of(claimed)), 0).getFirst().verdict();
+    }
+
     private List<String> left() throws SQLException {
         return lines(witness, "select timer_key, attempts from queen_store.timers order by 1");
     }
@@ -137,5 +157,26 @@ class TimerLockProceduresTest {
         holder.commit();
         assertEquals("absent, scheduled", cancelling.get());
         assertEquals(List.of("d|0", "e|0"), left());
+    }
+
+    @Test
+    void whoComesTooLateDoesNotHoldTheMessageUpHoweverLongHisTransactionIs() throws SQLException {
+        List<ClaimedTimer> claimed = claim("d");
+        assertEquals(
+                "too_late, too_late",
+                line(holder, call("cancel d")) + ", " + line(holder, call("schedule d")));
+        assertEquals("fired", fire(claimed));
+        holder.rollback();
+        assertEquals(List.of("c|0"), left());
+    }
+
+    @Test
+    void aClaimedTimerThatSomebodyHoldsStaysClaimedForAnotherTry() throws SQLException {
+        List<ClaimedTimer> claimed = claim("d");
+        lines(holder, "select from queen_store.timers where timer_key = 'd' for update");
+        assertEquals("locked", fire(claimed));
+        holder.commit();
+        assertEquals("fired", fire(claimed));
+        assertEquals("stale", fire(claimed));
     }
 }
