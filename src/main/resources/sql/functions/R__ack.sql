@@ -461,7 +461,7 @@ begin
             select u.unit, u.state, p_partition_ids[u.unit] as partition_id,
                    v_group_ids[u.unit] as group_id, v_queue_ids[u.unit] as queue_id,
                    c.generation, c.committed, c.batch_end, c.epoch, c.retry_count,
-                   c.lease_conflated, c.prev_end,
+                   c.lease_conflated, c.prev_end, c.attempt_offset, c.attempt_count,
                    p.last_offset, p.log_start, q.retry_limit,
                    q.dead_letter_queue or q.dlq_after_max_retries as files,
                    g.consumed_at
@@ -483,7 +483,7 @@ begin
                 limit 1) g on true
             left join lateral (
                 select c.generation, c.committed, c.batch_end, c.epoch, c.retry_count,
-                       c.lease_conflated, c.prev_end
+                       c.lease_conflated, c.prev_end, c.attempt_offset, c.attempt_count
                 from queen_store.cursors c
                 where c.partition_id = p_partition_ids[u.unit] and c.group_id = v_group_ids[u.unit]
                 limit 1) c on true
@@ -529,6 +529,8 @@ begin
                        a.action <> 'commit' or e.new_committed >= u.batch_end) as released,
                    a.action in ('file', 'drop')
                        or (a.action = 'commit' and e.new_committed >= u.batch_end) as resets,
+                   a.action in ('commit', 'charge', 'retry')
+                       and coalesce(e.new_committed < u.batch_end, false) as leaves,
                    case when e.new_committed > u.committed and u.epoch <> v_open_epoch and (
                             select s.epoch
                             from queen_store.segments s
@@ -555,12 +557,20 @@ begin
         ),
         written as (
             insert into queen_store.cursors as c (
-                partition_id, group_id, generation, epoch, committed, batch_end, retry_count)
+                partition_id, group_id, generation, epoch, committed, batch_end, retry_count,
+                attempt_offset, attempt_count)
             select d.partition_id, d.group_id, d.generation, d.new_epoch, d.new_committed,
                    case when not d.released then d.batch_end end,
                    case when d.resets then 0
                         when d.action = 'charge' then d.retry_count + 1
-                        else d.retry_count end
+                        else d.retry_count end,
+                   -- What is left of a batch was delivered as often as its beginning.
+                   case when d.resets then null
+                        when d.new_committed < d.attempt_offset then d.attempt_offset
+                        when d.leaves then d.new_committed + 1 end,
+                   case when d.resets then 0
+                        when d.new_committed < d.attempt_offset or d.leaves then d.attempt_count
+                        else 0 end
             from decision d
             where d.released or d.new_committed > d.committed
             on conflict (partition_id, group_id) do update
@@ -575,10 +585,7 @@ begin
                 lease_id = case when excluded.batch_end is not null then c.lease_id end,
                 lease_expires_at = case when excluded.batch_end is not null
                                         then c.lease_expires_at end,
-                attempt_offset = case when excluded.committed < c.attempt_offset
-                                      then c.attempt_offset end,
-                attempt_count = case when excluded.committed < c.attempt_offset
-                                     then c.attempt_count else 0 end
+                attempt_offset = excluded.attempt_offset, attempt_count = excluded.attempt_count
         ),
         filed as (
             insert into queen_store.dead_letters (

@@ -321,8 +321,8 @@ comment on column queen_store.cursors.prev_lease is 'Lease whose batch was ackno
 comment on column queen_store.cursors.lease_expires_at is 'From then on another pop may take the lane.';
 comment on column queen_store.cursors.retry_count is 'Failed acks charged since the last completed batch.';
 comment on column queen_store.cursors.attempt_offset is
-    'First offset of the delivery that attempt_count counts; under conflation the first of its span.';
-comment on column queen_store.cursors.attempt_count is 'Deliveries that began at attempt_offset.';
+    'First offset of what attempt_count counts: of the delivery, or of what an ack left of it; under conflation of its span.';
+comment on column queen_store.cursors.attempt_count is 'How often the message at attempt_offset was delivered.';
 comment on column queen_store.cursors.lease_conflated is
     'Of the leased batch only batch_end was delivered, the newest message; the others go with it unread.';
 

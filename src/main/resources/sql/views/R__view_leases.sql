@@ -29,7 +29,7 @@ comment on column queen.leases.first_offset is 'First offset of the batch not ac
 comment on column queen.leases.last_offset is 'Last offset of the batch.';
 comment on column queen.leases.lease_expires_at is 'From then on another consumer may take the partition.';
 comment on column queen.leases.expired is 'Whether that time has come; the next pop takes the batch again.';
-comment on column queen.leases.delivery_attempt is 'How often the batch was delivered.';
+comment on column queen.leases.delivery_attempt is 'How often its first message was delivered.';
 comment on column queen.leases.retry_count is 'Failed acks charged since the last completed batch.';
 comment on column queen.leases.partition_id is 'partitionId as clients know it.';
 comment on column queen.leases.tenant_id is 'Owner of the queue.';

@@ -23,6 +23,8 @@ import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The contract's example throughout: a batch of offsets 10 to 19, the cursor at 9. */
 class AckProceduresTest extends AckScene {
@@ -171,6 +173,34 @@ class AckProceduresTest extends AckScene {
         Claim again = log.claimLeased(Job.of(10), group, lane).getFirst();
         assertEquals(10, again.from());
         assertEquals(2, again.attempt());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "expired, 12, 2",
+        "retry, 12, 2",
+        "failed, 12, 2",
+        "dlq, 14, 1",
+        "completed, 20, 1"
+    })
+    @Contract("pop-claim-6")
+    void whatAnAckLeavesOfABatchCountsAsDeliveredBefore(String end, long from, int attempt)
+            throws SQLException {
+        UUID lease = lease();
+        log.ack(lane, "g", lease, completed("m11"));
+        switch (end) {
+            case "expired" -> log.expire(lane, group);
+            case "retry" -> log.ack(lane, "g", lease, retry("m13"));
+            case "failed" -> log.ack(lane, "g", lease, failed("m13", "no"));
+            case "dlq" -> log.ack(lane, "g", lease, dlq("m13", "no"));
+            default -> log.ack(lane, "g", lease, completed("m19"));
+        }
+        for (int more = 0; more < 2; more++) {
+            Claim again = log.claimLeased(Job.of(5), group, lane).getFirst();
+            assertEquals(from, again.from());
+            assertEquals(attempt + more, again.attempt());
+            log.expire(lane, group);
+        }
     }
 
     @Test

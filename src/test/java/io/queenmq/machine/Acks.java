@@ -92,7 +92,13 @@ final class Acks {
 
     private static void commit(Cursor cursor, long committed) {
         cursor.committed = committed;
-        if (cursor.attemptOffset <= committed) {
+        if (cursor.attemptOffset > committed) {
+            return;
+        }
+        if (cursor.hasBatch() && committed < cursor.batchEnd) {
+            // What is left was delivered as often as the beginning.
+            cursor.attemptOffset = committed + 1;
+        } else {
             cursor.attempts = 0;
         }
     }
@@ -325,6 +331,7 @@ final class Acks {
             if (filed || exhausted) {
                 release(cursor, signal);
                 cursor.retries = 0;
+                cursor.attempts = 0;
             } else {
                 release(cursor, prefix);
                 cursor.retries += weight == 2 ? 1 : 0;
