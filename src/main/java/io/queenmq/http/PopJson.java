@@ -101,6 +101,7 @@ final class PopJson {
         json.raw(",\"partition\":\"\",\"partitionId\":\"\",\"leaseId\":\"\"");
         json.raw(",\"consumerGroup\":").string(group);
         json.raw(",\"messages\":[],\"partitionsClaimed\":0");
+        json.raw(result.paused() ? ",\"paused\":true" : "");
         return conflation(json, result.conflation()).raw('}');
     }
 

@@ -100,7 +100,7 @@ public final class Pop implements AutoCloseable {
                                 || Thread.currentThread().isInterrupted()
                                 || clock.nanos() - deadline >= 0;
                 if (paused.getAsBoolean()) {
-                    return PopResult.EMPTY;
+                    return PopResult.paused(request.conflation());
                 }
                 boolean hindered = false;
                 PopResult result = PopResult.EMPTY;

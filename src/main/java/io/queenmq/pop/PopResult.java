@@ -11,13 +11,26 @@ import org.jspecify.annotations.Nullable;
  * @param leaseId the lease over all lanes; null with autoAck or when nothing was taken
  * @param lanes one entry per lane with at least one message; empty = nothing to deliver
  * @param conflation what the group's policy is, delivery or not
+ * @param paused deliveries are stopped: nothing was looked at
  */
-public record PopResult(@Nullable UUID leaseId, List<Lane> lanes, Conflation conflation) {
+public record PopResult(
+        @Nullable UUID leaseId, List<Lane> lanes, Conflation conflation, boolean paused) {
     public static final PopResult EMPTY = new PopResult(null, List.of());
+
+    public PopResult(@Nullable UUID leaseId, List<Lane> lanes, Conflation conflation) {
+        this(leaseId, lanes, conflation, false);
+    }
 
     /** A result of a group that delivers every message. */
     public PopResult(@Nullable UUID leaseId, List<Lane> lanes) {
         this(leaseId, lanes, Conflation.NONE);
+    }
+
+    /**
+     * The policy is not asked for either: whoever wants one is told that nothing speaks against.
+     */
+    static PopResult paused(@Nullable Boolean asked) {
+        return new PopResult(null, List.of(), Conflation.asAsked(asked), true);
     }
 
     PopResult with(Conflation policy) {

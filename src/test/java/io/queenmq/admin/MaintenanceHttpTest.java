@@ -47,7 +47,7 @@ class MaintenanceHttpTest {
     }
 
     @Test
-    @Contract("switch-3")
+    @Contract({"switch-3", "pop-conflate-4"})
     void duringMaintenanceNobodyIsGivenAnythingAndNothingIsLost() {
         Http http = broker.http();
         CompletableFuture<Http.Reply> parked =
@@ -60,6 +60,14 @@ class MaintenanceHttpTest {
         http.push("orders", "p", "1");
         assertEquals(204, parked.join().status(), "woken, but given nothing");
         assertEquals(204, http.pop("orders", "wait=true&timeout=30000").status());
+        Http.Reply conflating = http.pop("orders", "consumerGroup=g&conflation=true");
+        assertEquals(200, conflating.status(), "who asks for a policy is told of it");
+        assertTrue(
+                conflating
+                        .body()
+                        .endsWith(
+                                "\"messages\":[],\"partitionsClaimed\":0,\"paused\":true,\"conflation\":true}"),
+                conflating.body());
         Await.until(
                 "the other broker has heard of it",
                 () -> other.http().get(POPS).json().bool("popMaintenanceMode"));
