@@ -9,6 +9,7 @@ import io.queenmq.model.Failure;
 import io.queenmq.model.Ids;
 import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
+import io.queenmq.model.Uuids;
 import io.queenmq.ready.Delivery;
 import io.queenmq.ready.ReadyLanes;
 import io.queenmq.runtime.Clock;
@@ -23,7 +24,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -43,7 +43,6 @@ public final class Ack implements AutoCloseable {
     static final String NOT_OWNED = "partition not owned by tenant";
 
     private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
-    private static final int UUID_LENGTH = 36;
     private static final long WITHDRAW_PAUSE_MILLIS = 250;
 
     private record UnitKey(long lane, @Nullable UUID leaseId) {}
@@ -172,11 +171,11 @@ public final class Ack implements AutoCloseable {
 
     /** Prolongs every live lease with that id; never shortens or revives one. */
     public LeaseExtension extend(UUID tenant, String leaseId, int seconds) {
-        Optional<UUID> id = uuid(leaseId);
-        if (id.isEmpty()) {
+        UUID id = uuid(leaseId);
+        if (id == null) {
             return new LeaseExtension(0, null);
         }
-        List<Instant> expiries = procedures.extend(tenant, id.get(), Math.max(1, seconds));
+        List<Instant> expiries = procedures.extend(tenant, id, Math.max(1, seconds));
         return expiries.isEmpty()
                 ? new LeaseExtension(0, null)
                 : new LeaseExtension(expiries.size(), Collections.min(expiries));
@@ -232,21 +231,21 @@ public final class Ack implements AutoCloseable {
 
     /** Why no message of this lane and lease can be acknowledged; null = they make sense. */
     private static @Nullable AckResult laneRefusal(AckItem item) {
-        Optional<UUID> partitionId = uuid(item.partitionId());
-        if (partitionId.isEmpty()) {
+        UUID partitionId = uuid(item.partitionId());
+        if (partitionId == null) {
             return AckFlush.refused("invalid partitionId");
         }
-        if (Ids.partitionNumber(partitionId.get()) == 0) {
+        if (Ids.partitionNumber(partitionId) == 0) {
             return AckFlush.refused(NOT_OWNED);
         }
         boolean leased = item.leaseId() != null && !item.leaseId().isEmpty();
-        return leased && uuid(item.leaseId()).isEmpty() ? AckFlush.refused(INVALID_LEASE) : null;
+        return leased && uuid(item.leaseId()) == null ? AckFlush.refused(INVALID_LEASE) : null;
     }
 
     private static UnitKey unitKey(AckItem item) {
         return new UnitKey(
-                Ids.partitionNumber(uuid(item.partitionId()).orElseThrow()),
-                uuid(item.leaseId()).orElse(null));
+                Ids.partitionNumber(Objects.requireNonNull(uuid(item.partitionId()))),
+                uuid(item.leaseId()));
     }
 
     /** Notes whether the unit completes all that its lease delivered. */
@@ -368,14 +367,7 @@ public final class Ack implements AutoCloseable {
         return all;
     }
 
-    private static Optional<UUID> uuid(@Nullable String text) {
-        if (text == null || text.length() != UUID_LENGTH) {
-            return Optional.empty();
-        }
-        try {
-            return Optional.of(UUID.fromString(text));
-        } catch (IllegalArgumentException e) {
-            return Optional.empty();
-        }
+    private static @Nullable UUID uuid(@Nullable String text) {
+        return text == null ? null : Uuids.parse(text);
     }
 }

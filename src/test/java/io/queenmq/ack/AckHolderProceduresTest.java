@@ -70,7 +70,7 @@ class AckHolderProceduresTest extends AckScene {
     }
 
     @Test
-    @Contract("ack-rule-12")
+    @Contract({"ack-rule-12", "ack-error-4"})
     void noLeaseOutlivesASeekOrADeletionNotEvenToRepeatItself() throws SQLException {
         UUID lease = lease();
         assertEquals("released", log.ackBatch(group, lane, lease, 19));
@@ -80,6 +80,9 @@ class AckHolderProceduresTest extends AckScene {
         assertEquals("lost", log.ackBatch(group, lane, lease, 19));
         assertEquals(
                 List.of("invalid_lease"), verdicts(log.ack(lane, "g", lease, completed("m19"))));
+        assertEquals(
+                List.of("consumer_not_found"),
+                verdicts(log.ack(lane, "g", null, completed("m20"))));
         log.run("update queen_store.groups set generation = 1 where id = ?", group);
         log.run("update queen_store.queues set deleted_at = now() where id = ?", queue);
         assertEquals("lost", log.ackBatch(group, lane, lease, 19));

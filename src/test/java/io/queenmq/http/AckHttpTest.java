@@ -419,7 +419,7 @@ class AckHttpTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"\"no uuid\"", "\"\"", "null", "\"1-1-1-1-1\""})
+    @ValueSource(strings = {"\"+0000000-0000-8000-8000-00000000002a\"", "\"x\"", "\"\"", "null"})
     @Contract("ack-error-6")
     void aPartitionIdThatIsNoneIsNamed(String partitionId) {
         Json acked =
