@@ -75,6 +75,7 @@ final class Model {
     }
 
     private List<String> configure(Op.Configure configure) {
+        boolean isNew = !state.queues.containsKey(configure.queue());
         Queue queue = state.queues.computeIfAbsent(configure.queue(), name -> new Queue(name, 300));
         for (Op.Option option : configure.options()) {
             String value = option.value();
@@ -91,6 +92,10 @@ final class Model {
                 default -> throw new IllegalArgumentException(option.name());
             }
         }
+        queue.narrowestDedupSeconds =
+                isNew
+                        ? queue.dedupSeconds
+                        : Math.min(queue.narrowestDedupSeconds, queue.dedupSeconds);
         return List.of("configured");
     }
 

@@ -55,7 +55,11 @@ final class Pushes {
         return lines;
     }
 
-    /** The operation, vouching for nothing that is not so: a shortened list may have changed it. */
+    /**
+     * The operation, vouching for nothing that a broker might not have believed: a shortened list
+     * may have changed it. From 0 on it is only said that no id is there within the window, and the
+     * broker may know an older, narrower one.
+     */
     Batch truthful(Batch batch) {
         Lane lane = state.lane(batch.queue(), batch.partition());
         boolean holds =
@@ -66,7 +70,12 @@ final class Pushes {
                                         message ->
                                                 message.offset() >= batch.vouchedFrom()
                                                         && message.offset() <= batch.vouchedTo()
-                                                        && batch.ids().contains(message.id()));
+                                                        && batch.ids().contains(message.id())
+                                                        && (batch.vouchedFrom() > 0
+                                                                || state.isWithin(
+                                                                        message.created(),
+                                                                        lane.queue
+                                                                                .narrowestDedupSeconds)));
         return holds
                 ? batch
                 : new Batch(batch.queue(), batch.partition(), batch.flush(), batch.ids(), 1, 0);

@@ -39,6 +39,10 @@ final class State {
         boolean deadLetterQueue = true;
         boolean dlqAfterMaxRetries = true;
         int dedupSeconds = 3_600;
+
+        /** The narrowest window it ever had: a broker may still believe in that. */
+        int narrowestDedupSeconds = dedupSeconds;
+
         int delaySeconds;
         int completedRetentionSeconds;
         final Map<String, Lane> lanes = new TreeMap<>();
