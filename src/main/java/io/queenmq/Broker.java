@@ -6,6 +6,7 @@ import io.queenmq.ack.Deliveries;
 import io.queenmq.admin.AdminPlane;
 import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.count.Counts;
+import io.queenmq.count.Reports;
 import io.queenmq.db.ColdReads;
 import io.queenmq.db.Database;
 import io.queenmq.db.DatabaseConfig;
@@ -65,7 +66,7 @@ public final class Broker implements AutoCloseable {
     private final Pop pop;
     private final WebConfig web;
     private final Listener listener;
-    private int port;
+    private volatile int port;
 
     /**
      * Brings the database up and into shape, and starts everything but the HTTP server.
@@ -104,6 +105,10 @@ public final class Broker implements AutoCloseable {
                                     database,
                                     metrics,
                                     clock));
+
+            parts.own(
+                    "report",
+                    new Reports(config.report(), counts, database, this::port, metrics, clock));
 
             HintOutbox outbox = new HintOutbox();
             Switches switches = parts.own("gate", new Switches(database, outbox, metrics, clock));
@@ -266,6 +271,7 @@ public final class Broker implements AutoCloseable {
                             cipher,
                             coldReads,
                             traffic,
+                            health::databaseTakesWrites,
                             metrics,
                             clock)
                     .addTo(routes);

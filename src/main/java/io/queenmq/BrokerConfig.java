@@ -6,6 +6,7 @@ import io.queenmq.config.BadSetting;
 import io.queenmq.config.KvVariables;
 import io.queenmq.config.Settings;
 import io.queenmq.config.Variables;
+import io.queenmq.count.ReportConfig;
 import io.queenmq.db.DatabaseConfig;
 import io.queenmq.dedup.DedupConfig;
 import io.queenmq.group.GroupsConfig;
@@ -25,6 +26,7 @@ import io.queenmq.web.WebConfig;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * The settings of every room.
@@ -48,9 +50,11 @@ public record BrokerConfig(
         TransactConfig transact,
         CipherConfig cipher,
         TimersConfig timers,
-        MaintainConfig maintain) {
+        MaintainConfig maintain,
+        ReportConfig report) {
 
     private static final Duration KEEP_ALIVE = Duration.ofMinutes(5);
+    private static final Duration REPORT_INTERVAL = Duration.ofMinutes(1);
 
     /** Every default, on that database and any free port of the loopback address. */
     public static BrokerConfig on(DatabaseConfig database) {
@@ -70,49 +74,57 @@ public record BrokerConfig(
                 TransactConfig.DEFAULT,
                 CipherConfig.NONE,
                 TimersConfig.DEFAULT,
-                MaintainConfig.DEFAULT);
+                MaintainConfig.DEFAULT,
+                new ReportConfig("queen", REPORT_INTERVAL));
     }
 
     /** The same behind another listener. */
     public BrokerConfig with(WebConfig other) {
         return new BrokerConfig(
                 embedded, database, other, http, queue, push, dedup, group, ready, pop, ack, kv,
-                transact, cipher, timers, maintain);
+                transact, cipher, timers, maintain, report);
     }
 
     /** The same with another key. */
     public BrokerConfig with(CipherConfig other) {
         return new BrokerConfig(
                 embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, kv,
-                transact, other, timers, maintain);
+                transact, other, timers, maintain, report);
     }
 
     /** The same with other bounds for pushes. */
     public BrokerConfig with(PushConfig other) {
         return new BrokerConfig(
                 embedded, database, web, http, queue, other, dedup, group, ready, pop, ack, kv,
-                transact, cipher, timers, maintain);
+                transact, cipher, timers, maintain, report);
     }
 
     /** The same with other background jobs. */
     public BrokerConfig with(MaintainConfig other) {
         return new BrokerConfig(
                 embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, kv,
-                transact, cipher, timers, other);
+                transact, cipher, timers, other, report);
     }
 
     /** The same with other bounds of timers. */
     public BrokerConfig with(TimersConfig other) {
         return new BrokerConfig(
                 embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, kv,
-                transact, cipher, other, maintain);
+                transact, cipher, other, maintain, report);
+    }
+
+    /** The same with other reports. */
+    public BrokerConfig with(ReportConfig other) {
+        return new BrokerConfig(
+                embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, kv,
+                transact, cipher, timers, maintain, other);
     }
 
     /** The same with other bounds of transactions. */
     public BrokerConfig with(TransactConfig other) {
         return new BrokerConfig(
                 embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, kv,
-                other, cipher, timers, maintain);
+                other, cipher, timers, maintain, report);
     }
 
     /**
@@ -147,7 +159,14 @@ public record BrokerConfig(
                         .map(CipherConfig::of)
                         .orElse(CipherConfig.NONE),
                 timers(settings),
-                maintain(settings));
+                maintain(settings),
+                new ReportConfig(
+                        settings.find(Variables.SERVER_ID).orElseGet(BrokerConfig::anyName),
+                        Duration.ofMillis(settings.get(Variables.METRICS_FLUSH_MS))));
+    }
+
+    private static String anyName() {
+        return "queen-%08x".formatted(ThreadLocalRandom.current().nextInt());
     }
 
     private static boolean embedded(Settings settings) {

@@ -97,12 +97,15 @@ $$;
 comment on function queen_store.has_counts() is
     'Whether there are changes to add to the counts, or a queue waits for its walk. Locks: none.';
 
--- queen_store.fold_counts: adds what was said to the counts, and takes it away.
+-- queen_store.fold_counts: adds what was said to the counts, and takes it away; what was stored,
+-- given up, made and removed goes to the buckets of this moment, too.
 -- Commits without a flush, for what is lost is there again: called by brokers in autocommit only.
 -- Called by  StatisticsProcedures
--- Locks      count_deltas, skip locked; counts and queue_epochs: rows that change, by key; waits
+-- Locks      count_deltas, skip locked; counts and queue_epochs: rows that change, by key; waits;
+--            queue_buckets, by key; totals: the row; waits
 -- Returns    rows added; fewer than p_limit = that was all
--- Cost       1 statement: one row written per (queue, group) that changed, one deleted per change
+-- Cost       1 statement: one row written per (queue, group) that changed, one deleted per change;
+--            and add_buckets
 create or replace function queen_store.fold_counts(p_limit integer)
 returns integer
 language plpgsql volatile parallel unsafe
@@ -110,6 +113,11 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_folded integer;
+    v_queue_ids integer[];
+    v_stored bigint[];
+    v_lanes_made bigint[];
+    v_lanes_removed bigint[];
+    v_dead_letters bigint[];
 begin
     with taken as materialized (
         delete from queen_store.count_deltas d
@@ -124,7 +132,9 @@ begin
         select t.queue_id, t.group_id, sum(t.lanes) as lanes, sum(t.stored) as stored,
                sum(t.passed) as passed, sum(t.granted) as granted, sum(t.ended) as ended,
                sum(t.dead_letters) as dead_letters, sum(t.bytes) as bytes,
-               bool_or(t.recount) as recount
+               bool_or(t.recount) as recount,
+               sum(greatest(t.lanes, 0)) as lanes_made, sum(greatest(-t.lanes, 0)) as lanes_removed,
+               sum(greatest(t.dead_letters, 0)) as given_up
         from taken t
         where exists (
             select
@@ -161,14 +171,32 @@ begin
         order by s.queue_id
         on conflict (queue_id, epoch) do update
         set messages = q.messages + excluded.messages, bytes = q.bytes + excluded.bytes
+    ),
+    -- Of a group what is stored is what was put before it again.
+    happened as (
+        select s.queue_id, sum(s.stored) filter (where s.group_id = 0) as stored,
+               sum(s.lanes_made) filter (where s.group_id = 0) as lanes_made,
+               sum(s.lanes_removed) filter (where s.group_id = 0) as lanes_removed,
+               sum(s.given_up) as given_up
+        from summed s
+        group by s.queue_id
     )
-    select count(*) into v_folded from taken;
+    select (select count(*) from taken), array_agg(h.queue_id), array_agg(h.stored),
+           array_agg(h.lanes_made), array_agg(h.lanes_removed), array_agg(h.given_up)
+    into v_folded, v_queue_ids, v_stored, v_lanes_made, v_lanes_removed, v_dead_letters
+    from happened h
+    where h.stored > 0 or h.lanes_made > 0 or h.lanes_removed > 0 or h.given_up > 0;
+    if v_queue_ids is not null then
+        perform queen_store.add_buckets(
+            clock_timestamp(), v_queue_ids, null, v_stored, null, null, null, null, null, null,
+            null, null, v_lanes_made, v_lanes_removed, v_dead_letters, null, null);
+    end if;
     perform set_config('synchronous_commit', 'off', true);
     return v_folded;
 end
 $$;
 comment on function queen_store.fold_counts(integer) is
-    'Adds what was said to the counts, and takes it away. Locks: count_deltas, skip locked; counts and queue_epochs: rows that change, by key; waits.';
+    'Adds what was said to the counts and to the buckets, and takes it away. Locks: count_deltas, skip locked; counts and queue_epochs: rows that change, by key; waits; queue_buckets, by key; totals: the row; waits.';
 
 -- queen_store.running_counts: the sums as they are now, counts and what waits to be added to them.
 -- Called by  count_lanes, settle_counts, told_amounts

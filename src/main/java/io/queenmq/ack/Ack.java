@@ -163,6 +163,11 @@ public final class Ack implements AutoCloseable {
         change.tell(counts);
     }
 
+    /** What a transaction that has committed acknowledged in one partition. */
+    void tell(int queueId, int completed, int failed) {
+        counts.activities().acknowledged(queueId, completed, failed, 0);
+    }
+
     void countCommitted(int acks, int filed) {
         items.increment(acks);
         byKey.increment(acks);

@@ -9,6 +9,7 @@ import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.ready.ReadyLanes;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -120,6 +121,7 @@ abstract sealed class AckFlush implements Flush<AckUnit.Cursor, AckUnit> {
                 deliveries.forget(unit.leaseId, unit.lane);
             }
         }
+        procedures.answered(outcomes.getFirst().queueId(), unit, results);
         unit.answer(results);
         return true;
     }
@@ -191,11 +193,14 @@ abstract sealed class AckFlush implements Flush<AckUnit.Cursor, AckUnit> {
                             unit.lane,
                             unit.batchEnd(),
                             outcome.lastOffset());
-                    unit.answerAll(
+                    AckResult result =
                             outcome.conflated() == null
                                     ? RELEASED
                                     : new AckResult(
-                                            true, null, true, false, false, outcome.conflated()));
+                                            true, null, true, false, false, outcome.conflated());
+                    procedures.answered(
+                            unit.queueId(), unit, Collections.nCopies(unit.items(), result));
+                    unit.answerAll(result);
                 }
                 case NOOP -> unit.answerAll(NOOP);
                 case LOST -> unit.answer(List.of());

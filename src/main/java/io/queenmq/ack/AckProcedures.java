@@ -77,6 +77,27 @@ final class AckProcedures {
         this.counts = counts;
     }
 
+    /** What the items of a unit were answered, for those who look back at the queue. */
+    void answered(int queueId, AckUnit unit, List<AckResult> results) {
+        long completed = 0;
+        long failed = 0;
+        long conflated = 0;
+        for (int i = 0; i < results.size(); i++) {
+            AckResult result = results.get(i);
+            if (result.noop()) {
+                continue;
+            }
+            if (result.success() && unit.statuses.get(i) == AckStatus.COMPLETED) {
+                completed++;
+            } else {
+                failed++;
+            }
+            Long unread = result.conflated();
+            conflated += unread == null ? 0 : unread;
+        }
+        counts.activities().acknowledged(queueId, completed, failed, conflated);
+    }
+
     /** Whole batches by lease; one outcome per unit. */
     List<BatchOutcome> ackBatches(List<AckUnit> units) {
         int size = units.size();

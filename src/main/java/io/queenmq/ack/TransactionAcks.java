@@ -197,15 +197,25 @@ public final class TransactionAcks {
         int place = 0;
         for (AckUnit unit : units) {
             MessageOutcome released = null;
+            int queueId = 0;
+            int completed = 0;
+            int failed = 0;
             for (int j = 0; j < unit.items(); j++) {
                 MessageOutcome outcome = outcomes[itemAt[place++]];
                 if (outcome != null) {
                     ack.tell(outcome.change());
+                    queueId = outcome.queueId();
+                    if (outcome.verdict() == MessageVerdict.DONE) {
+                        boolean done = unit.statuses.get(j) == AckStatus.COMPLETED;
+                        completed += done ? 1 : 0;
+                        failed += done ? 0 : 1;
+                    }
                     if (outcome.leaseReleased()) {
                         released = outcome;
                     }
                 }
             }
+            ack.tell(queueId, completed, failed);
             if (released != null) {
                 ack.released(unit, released, List.of(suppliedLeases));
             }

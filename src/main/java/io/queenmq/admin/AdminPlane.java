@@ -5,18 +5,21 @@ import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.db.ColdReads;
 import io.queenmq.gate.Switches;
 import io.queenmq.group.GroupPositions;
+import io.queenmq.insight.AnalyticsReads;
 import io.queenmq.insight.ChangeReads;
 import io.queenmq.insight.DeadLetterDepthReads;
 import io.queenmq.insight.GroupReads;
 import io.queenmq.insight.LaneReads;
 import io.queenmq.insight.MessageReads;
 import io.queenmq.insight.QueueListReads;
+import io.queenmq.insight.StatusReads;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.metrics.Traffic;
 import io.queenmq.queue.QueueReads;
 import io.queenmq.runtime.Clock;
 import io.queenmq.trace.Traces;
 import io.queenmq.web.Router;
+import java.util.function.BooleanSupplier;
 
 /** The routes of management. Any thread. */
 public final class AdminPlane {
@@ -29,10 +32,13 @@ public final class AdminPlane {
     private final ChangeRoutes changes;
     private final SwitchRoutes switches;
     private final MaintenanceRoutes maintenance;
+    private final StatusRoutes status;
+    private final AnalyticsRoutes analytics;
 
     /**
      * @param reads where what changes nothing is asked
      * @param traffic what is asked of the other routes
+     * @param databaseTakesWrites whether a push would be stored now
      */
     public AdminPlane(
             GroupPositions groups,
@@ -42,6 +48,7 @@ public final class AdminPlane {
             PayloadCipher cipher,
             ColdReads reads,
             Traffic traffic,
+            BooleanSupplier databaseTakesWrites,
             Metrics metrics,
             Clock clock) {
         this.groups = new GroupRoutes(groups, new GroupReads(reads), clock);
@@ -50,6 +57,8 @@ public final class AdminPlane {
                 new MetricsRoutes(metrics, traffic, new DeadLetterDepthReads(reads, clock), clock);
         this.switches = new SwitchRoutes(switches);
         this.maintenance = new MaintenanceRoutes(switches, metrics);
+        this.status = new StatusRoutes(new StatusReads(reads), databaseTakesWrites, clock);
+        this.analytics = new AnalyticsRoutes(new AnalyticsReads(reads), clock);
         this.traces = new TraceRoutes(traces);
         this.changes = new ChangeRoutes(new ChangeReads(reads));
         QueueReads queues = new QueueReads(reads);
@@ -70,5 +79,7 @@ public final class AdminPlane {
         changes.addTo(routes);
         switches.addTo(routes);
         maintenance.addTo(routes);
+        status.addTo(routes);
+        analytics.addTo(routes);
     }
 }

@@ -34,6 +34,14 @@ public final class Variables {
                     "s",
                     "How long an idle connection stays open: longer than that of a balancer in front,"
                             + " or it reuses one that is just being closed.");
+    public static final Variable<String> SERVER_ID =
+            Variable.text(
+                            "QUEEN_SERVER_ID",
+                            Optional.empty(),
+                            "`queen-` and eight digits, others at each start",
+                            "Under which name this broker reports what it does; the name of its host"
+                                    + " where the environment tells it.")
+                    .also("HOSTNAME");
     public static final Variable<Boolean> TENANCY_HEADER =
             Variable.flag(
                     "QUEEN_TENANCY_HEADER",
@@ -180,6 +188,15 @@ public final class Variables {
                     "ms",
                     "From one walk over all partitions to the next; it proves what was counted,"
                             + " and corrects what is off.");
+    public static final Variable<Long> METRICS_FLUSH_MS =
+            Variable.number(
+                    "METRICS_FLUSH_MS",
+                    60_000,
+                    1_000,
+                    3_600_000,
+                    "ms",
+                    "How often a broker reports how it fares and what its clients did: a row, and"
+                            + " one per queue that had traffic.");
     public static final Variable<Boolean> PARTITION_CLEANUP_ENABLED =
             Variable.flag(
                     "QUEEN_PARTITION_CLEANUP_ENABLED",
@@ -209,7 +226,8 @@ public final class Variables {
                     1,
                     36_500,
                     "days",
-                    "How long it is remembered what was removed when.");
+                    "How long is remembered what went on: what brokers reported, and what was"
+                            + " removed when.");
     public static final Variable<Long> EPOCH_ROWS =
             Variable.number(
                     "QUEEN_EPOCH_ROWS",
@@ -414,9 +432,10 @@ public final class Variables {
                         SWEEPER_MAX_ATTEMPTS,
                         SWEEPER_BACKOFF_MIN_MS,
                         SWEEPER_BACKOFF_MAX_MS));
-        sections.put("Statistics", List.of(STATS_INTERVAL_MS, RECOUNT_INTERVAL_MS));
+        sections.put(
+                "Statistics", List.of(STATS_INTERVAL_MS, RECOUNT_INTERVAL_MS, METRICS_FLUSH_MS));
         sections.put("Key/value", KvVariables.ALL);
-        sections.put("Process", List.of(DEDUP_CACHE_MB, ENCRYPTION_KEY, LOG_LEVEL));
+        sections.put("Process", List.of(DEDUP_CACHE_MB, ENCRYPTION_KEY, SERVER_ID, LOG_LEVEL));
         return Collections.unmodifiableSequencedMap(sections);
     }
 }

@@ -26,6 +26,7 @@ public final class Counts implements AutoCloseable {
 
     private final ConcurrentHashMap<Integer, Tally> queues = new ConcurrentHashMap<>();
     private final ConcurrentHashMap<Integer, Tally> groups = new ConcurrentHashMap<>();
+    private final Activities activities = new Activities();
     private final CountProcedures procedures;
     private final Counter told;
     private final Loop loop;
@@ -48,6 +49,12 @@ public final class Counts implements AutoCloseable {
     /** Messages have been stored; bytes are those of their keys and frames. */
     public void stored(int queueId, long messages, long bytes) {
         queues.computeIfAbsent(queueId, Tally::new).add(messages, bytes, 0, 0);
+        activities.pushed(queueId);
+    }
+
+    /** What is told to people who look back, and proved by nobody. */
+    public Activities activities() {
+        return activities;
     }
 
     /**

@@ -2,20 +2,31 @@ package io.queenmq.count;
 
 import java.util.concurrent.atomic.LongAdder;
 
-/** Four sums of one queue or group. Added to by any thread, taken by one. */
+/** Sums of one queue or group. Added to by any thread, taken by one. */
 final class Tally {
+    /** Of what counts are made of. */
     static final int SUMS = 4;
 
     private final int id;
-    private final LongAdder[] sums = new LongAdder[SUMS];
-    private final long[] taken = new long[SUMS];
+    private final LongAdder[] sums;
+    private final long[] taken;
     private int idleRounds;
 
     Tally(int id) {
+        this(id, SUMS);
+    }
+
+    Tally(int id, int count) {
         this.id = id;
-        for (int i = 0; i < SUMS; i++) {
+        sums = new LongAdder[count];
+        taken = new long[count];
+        for (int i = 0; i < count; i++) {
             sums[i] = new LongAdder();
         }
+    }
+
+    void add(int sum, long amount) {
+        sums[sum].add(amount);
     }
 
     void add(long first, long second, long third, long fourth) {
@@ -28,7 +39,7 @@ final class Tally {
     /** Takes what has been added since; false = nothing. */
     boolean take() {
         boolean any = false;
-        for (int i = 0; i < SUMS; i++) {
+        for (int i = 0; i < sums.length; i++) {
             // Not "sumThenReset", which does not promise to keep what is added at that moment.
             taken[i] = sums[i].sum();
             sums[i].add(-taken[i]);
@@ -40,7 +51,9 @@ final class Tally {
 
     /** What was taken was not told. */
     void giveBack() {
-        add(taken[0], taken[1], taken[2], taken[3]);
+        for (int i = 0; i < sums.length; i++) {
+            sums[i].add(taken[i]);
+        }
     }
 
     int id() {

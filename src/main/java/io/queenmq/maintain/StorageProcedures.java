@@ -182,6 +182,22 @@ final class StorageProcedures {
                 historyAge.toSeconds());
     }
 
+    boolean hasOldBuckets(Duration historyAge) {
+        return asked(
+                "has_old_buckets",
+                "select queen_store.has_old_buckets(clock_timestamp() - make_interval(secs => ?))",
+                historyAge.toSeconds());
+    }
+
+    int sweepBuckets(Duration historyAge, int rowsMax) {
+        return counted(
+                "sweep_buckets",
+                "select queen_store.sweep_buckets("
+                        + "clock_timestamp() - make_interval(secs => ?), ?)",
+                historyAge.toSeconds(),
+                rowsMax);
+    }
+
     int sweepLeases(int rowsMax) {
         return counted("sweep_leases", "select queen_store.sweep_leases(?)", rowsMax);
     }

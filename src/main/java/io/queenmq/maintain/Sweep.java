@@ -2,7 +2,7 @@ package io.queenmq.maintain;
 
 import java.time.Duration;
 
-/** Removes small rows whose time is over: leases, traces of bundles, history. */
+/** Removes small rows whose time is over: leases, traces of bundles, history, reports. */
 final class Sweep implements Job {
     private static final Duration PERIOD = Duration.ofMinutes(1);
     private static final int ROWS_MAX = 5_000;
@@ -27,7 +27,8 @@ final class Sweep implements Job {
 
     @Override
     public boolean hasWork() {
-        return procedures.hasLeftovers(config.historyAge());
+        return procedures.hasLeftovers(config.historyAge())
+                || procedures.hasOldBuckets(config.historyAge());
     }
 
     @Override
@@ -35,6 +36,7 @@ final class Sweep implements Job {
         boolean more = procedures.sweepLeases(ROWS_MAX) == ROWS_MAX;
         more |= procedures.sweepBundles(ROWS_MAX) == ROWS_MAX;
         more |= procedures.sweepHistory(config.historyAge(), ROWS_MAX) == ROWS_MAX;
+        more |= procedures.sweepBuckets(config.historyAge(), ROWS_MAX) == ROWS_MAX;
         return more;
     }
 }

@@ -1,6 +1,7 @@
 package io.queenmq.pop;
 
 import io.micrometer.core.instrument.Counter;
+import io.queenmq.count.Activities;
 import io.queenmq.db.ConnectionLost;
 import io.queenmq.db.Database;
 import io.queenmq.db.LostAnswer;
@@ -14,6 +15,7 @@ import io.queenmq.ready.ReadyLanes;
 import io.queenmq.runtime.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -45,6 +47,7 @@ final class Claims {
     private final PopConfig config;
     private final Database database;
     private final PopProcedures procedures;
+    private final Activities activities;
     private final ReadyLanes ready;
     private final LaneNames names;
     private final Delivery.Listener deliveries;
@@ -64,6 +67,7 @@ final class Claims {
             PopConfig config,
             Database database,
             PopProcedures procedures,
+            Activities activities,
             ReadyLanes ready,
             LaneNames names,
             Delivery.Listener deliveries,
@@ -73,6 +77,7 @@ final class Claims {
         this.config = config;
         this.database = database;
         this.procedures = procedures;
+        this.activities = activities;
         this.ready = ready;
         this.names = names;
         this.deliveries = deliveries;
@@ -400,6 +405,8 @@ final class Claims {
         Map<Long, LaneNames.Named> named = names.of(numbers(taken).toList());
         List<PopResult.Lane> lanes = new ArrayList<>(taken.size());
         long count = 0;
+        long nowMillis = clock.now().toEpochMilli();
+        Set<Integer> queues = new HashSet<>();
         for (Taken lane : taken) {
             LaneNames.Named name = named.get(lane.lane().number());
             if (name == null) {
@@ -418,9 +425,15 @@ final class Claims {
                                     run.keys,
                                     run.frames));
                     count += run.count;
+                    activities.delivered(
+                            lane.lane().queueId(),
+                            run.count,
+                            nowMillis - run.createdAt.toEpochMilli(),
+                            lease == null);
                 }
             }
             if (!batches.isEmpty()) {
+                queues.add(lane.lane().queueId());
                 lanes.add(
                         new PopResult.Lane(
                                 name.name().queue(),
@@ -432,6 +445,7 @@ final class Claims {
             }
         }
         messages.increment((double) count);
+        queues.forEach(activities::popped);
         return lanes.isEmpty() ? PopResult.EMPTY : new PopResult(lease, lanes);
     }
 

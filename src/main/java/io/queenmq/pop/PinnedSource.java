@@ -106,6 +106,11 @@ final class PinnedSource implements Source, Findings {
     }
 
     @Override
+    public int queueId() {
+        return lane == null ? 0 : lane.queueId();
+    }
+
+    @Override
     public Conflation conflation() {
         return conflation;
     }

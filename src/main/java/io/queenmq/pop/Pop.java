@@ -1,5 +1,6 @@
 package io.queenmq.pop;
 
+import io.queenmq.count.Activities;
 import io.queenmq.count.Counts;
 import io.queenmq.db.Database;
 import io.queenmq.group.Groups;
@@ -27,6 +28,7 @@ public final class Pop implements AutoCloseable {
     private static final Duration BUSY_PATIENCE = Duration.ofSeconds(1);
 
     private final PopConfig config;
+    private final Activities activities;
     private final PopProcedures procedures;
     private final Groups groups;
     private final ReadyLanes ready;
@@ -54,6 +56,7 @@ public final class Pop implements AutoCloseable {
             Metrics metrics,
             Clock clock) {
         this.config = config;
+        this.activities = counts.activities();
         this.procedures = new PopProcedures(database, counts, config.inlineBytes());
         this.groups = groups;
         this.ready = ready;
@@ -63,6 +66,7 @@ public final class Pop implements AutoCloseable {
                         config,
                         database,
                         procedures,
+                        activities,
                         ready,
                         names,
                         deliveries,
@@ -88,6 +92,7 @@ public final class Pop implements AutoCloseable {
         long deadline = begin + request.patience().toNanos();
         long busyDeadline = begin + BUSY_PATIENCE.toNanos();
         Poll poll = null;
+        int parkedAt = 0;
         try {
             while (true) {
                 if (poll != null) {
@@ -126,6 +131,10 @@ public final class Pop implements AutoCloseable {
                     poll = ready.open();
                     client.onGone(poll::wake);
                 }
+                if (parkedAt == 0) {
+                    parkedAt = source.queueId();
+                    activities.parks(parkedAt);
+                }
                 if (hindered) {
                     poll.await(Math.min(deadline, clock.nanos() + pauseNanos()));
                 } else if (source.park(poll)) {
@@ -138,6 +147,7 @@ public final class Pop implements AutoCloseable {
                 source.leave(poll);
                 source.close(poll);
                 ready.close(poll);
+                activities.leaves(parkedAt);
             }
             source.pass();
         }
@@ -216,11 +226,12 @@ public final class Pop implements AutoCloseable {
         return ThreadLocalRandom.current().nextLong(500_000_000L, 1_500_000_000L);
     }
 
-    private static PopResult nothing(Source source) {
+    private PopResult nothing(Source source) {
         if (source.isBusy()) {
             throw new QueenException(
                     Failure.BUSY, "the queue or group is being created by an open transaction");
         }
+        activities.poppedNothing(source.queueId());
         return PopResult.EMPTY.with(source.conflation());
     }
 

@@ -108,6 +108,11 @@ final class QueueSource implements Source {
     }
 
     @Override
+    public int queueId() {
+        return group == null ? 0 : group.queueId();
+    }
+
+    @Override
     public Conflation conflation() {
         return conflation;
     }

@@ -20,6 +20,11 @@ interface Source {
     /** What the last look found stored with the group, or groups. */
     Conflation conflation();
 
+    /** The queue it looks at, as far as the last look found it; 0 = none, or several. */
+    default int queueId() {
+        return 0;
+    }
+
     /** How many lanes to take. */
     static int width(int limit, int batch, int most, boolean first) {
         int wanted = first && limit > 0 ? limit : most;

@@ -276,6 +276,11 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
         }
     }
 
+    /** A transaction has stored messages in this queue. */
+    void tellTransaction(int queueId) {
+        counts.activities().transacted(queueId);
+    }
+
     /** What is left of a bundle is served next. */
     private static void goOn(Bundle<LaneName, LaneBatch> bundle) {
         if (bundle.works().isEmpty()) {

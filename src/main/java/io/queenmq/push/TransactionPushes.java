@@ -92,6 +92,7 @@ public final class TransactionPushes {
                             lane.baseOffset(), lane.createdMillis(), lane.queueId()));
         }
         combiner.tellWhatIsStored(attempts, verdicts);
+        stored.stream().mapToInt(Stored::queueId).distinct().forEach(combiner::tellTransaction);
     }
 
     /** One result per item, in their order, once committed: queued, or the copy of an earlier. */

@@ -95,6 +95,8 @@ final class FaultPointFaultTest {
             "a step of a job: the next one goes on from what is stored, see EpochPropertyTest,"
                     + " EpochDropProceduresTest, JobRunnerTest";
 
+    private static final String REPORT = "a number that people look back at: may be told twice";
+
     private static final String TIMERS = "TimerFaultTest; a claim ends by itself";
 
     /** Of the others that change something, why no case is needed. */
@@ -128,6 +130,10 @@ final class FaultPointFaultTest {
                     Map.entry("flush_counts", "sums that a walk mends, see CountHttpTest"),
                     Map.entry("fold_counts", JOB),
                     Map.entry("keep_job", JOB),
+                    Map.entry("register_broker", REPORT),
+                    Map.entry("report_broker", REPORT),
+                    Map.entry("report_queues", REPORT),
+                    Map.entry("sweep_buckets", JOB),
                     Map.entry("open_epoch", JOB),
                     Map.entry("prune_kv", JOB),
                     Map.entry("register_jobs", JOB),

@@ -1,0 +1,17 @@
+package io.queenmq.count;
+
+import java.time.Duration;
+
+/**
+ * Settings of the reports.
+ *
+ * @param broker under which name this broker reports
+ * @param interval from one report to the next
+ */
+public record ReportConfig(String broker, Duration interval) {
+    public ReportConfig {
+        if (interval.toMillis() < 1) {
+            throw new IllegalArgumentException("interval must be at least 1 ms, got " + interval);
+        }
+    }
+}

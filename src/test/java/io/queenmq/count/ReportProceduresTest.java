@@ -1,0 +1,213 @@
+package io.queenmq.count;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.queenmq.db.Database;
+import io.queenmq.metrics.ProcessUse;
+import io.queenmq.runtime.TickLag;
+import java.sql.SQLException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Rows that reports become, and for how long. */
+class ReportProceduresTest {
+    private static final long MINUTE_MILLIS = 60_000;
+
+    private CountScene scene;
+    private Database database;
+    private ReportProcedures procedures;
+    private final Activities activities = new Activities();
+
+    @BeforeEach
+    void open() throws SQLException {
+        scene = new CountScene();
+        database = scene.database.pool();
+        procedures = new ReportProcedures(database);
+    }
+
+    @AfterEach
+    void close() throws SQLException {
+        database.close();
+        scene.close();
+    }
+
+    private @Nullable Object value(String sql) throws SQLException {
+        return scene.log.value(sql);
+    }
+
+    private static Sample sample(long requests) {
+        return new Sample(
+                MINUTE_MILLIS,
+                new long[] {requests, 7, requests, 6, requests, 5, 1, 0, 2, 900},
+                400,
+                3,
+                new TickLag.Lag(10, 20),
+                new ProcessUse.Cpu(600_000, 60_000),
+                1 << 20,
+                new int[] {8, 1, 2, 0});
+    }
+
+    private void fold() throws SQLException {
+        value("select queen_store.fold_counts(10000)");
+    }
+
+    @Test
+    void aBrokerNobodyKnowsRegistersAnew() throws SQLException {
+        assertFalse(procedures.reportBroker(4_711, sample(1), List.of()));
+        assertEquals(0L, value("select count(*) from queen_store.broker_samples"));
+        int broker = procedures.register("b", 6_632);
+        assertTrue(procedures.reportBroker(broker, sample(1), List.of()));
+        assertTrue(procedures.register("b", 6_632) > broker);
+        assertEquals(
+                "b 6632 18 3 0.01 1.10 1048576 8 1 2 0",
+                value(
+                        "select concat_ws(' ', broker, port, messages, parked, tick_lag_ms,"
+                                + " cpu_percent, resident_bytes, pool_size, pool_active, pool_idle,"
+                                + " pool_waiting) from queen.brokers"));
+    }
+
+    @Test
+    void totalsChangeOnlyWhereSomethingWasDone() throws SQLException {
+        int broker = procedures.register("b", 6_632);
+        Object before = value("select xmin::text from queen_store.totals");
+        procedures.reportBroker(
+                broker,
+                new Sample(
+                        1,
+                        new long[10],
+                        0,
+                        0,
+                        new TickLag.Lag(0, 0),
+                        new ProcessUse.Cpu(0, 0),
+                        0,
+                        new int[4]),
+                List.of());
+        assertEquals(before, value("select xmin::text from queen_store.totals"));
+        procedures.reportBroker(broker, sample(1), List.of());
+        procedures.reportBroker(broker, sample(2), List.of());
+        assertEquals(
+                "3 0 3 12 3 10 4 2 0",
+                value(
+                        "select concat_ws(' ', push_requests, push_messages, pop_requests,"
+                                + " pop_messages, ack_requests, ack_messages, ack_failed,"
+                                + " transactions, database_errors) from queen_store.totals"));
+    }
+
+    @Test
+    void whatHappenedGoesToTheBucketsOfAllWidths() throws SQLException {
+        int queue = scene.log.queue();
+        activities.popped(queue);
+        activities.delivered(queue, 3, 100, false);
+        activities.delivered(queue, 1, 500, true);
+        activities.acknowledged(queue, 2, 1, 4);
+        activities.poppedNothing(queue);
+        procedures.reportQueues(MINUTE_MILLIS, activities.take());
+        activities.popped(queue);
+        activities.delivered(queue, 1, 50, false);
+        procedures.reportQueues(MINUTE_MILLIS, activities.take());
+        for (int minutes : List.of(1, 15, 360)) {
+            // The two may have come in different minutes.
+            assertEquals(
+                    "2 5 1 1 3 1 4 850 500",
+                    value(
+                            "select concat_ws(' ', sum(pops), sum(pop_messages), sum(empty_pops),"
+                                    + " sum(ack_requests), sum(acks), sum(failed_acks),"
+                                    + " sum(conflated), sum(lag_ms_sum), max(lag_ms_max)) from"
+                                    + " queen_store.queue_buckets where minutes = "
+                                    + minutes));
+        }
+        assertEquals(
+                0L,
+                value(
+                        "select count(*) from queen_store.queue_buckets where bucket <>"
+                                + " queen_store.bucket_at(minutes, bucket)"));
+    }
+
+    @Test
+    void popsThatGetNothingAloneAreNoTraffic() throws SQLException {
+        int queue = scene.log.queue();
+        activities.poppedNothing(queue);
+        assertEquals(List.of(), activities.take());
+        activities.popped(queue);
+        assertEquals(1, activities.take().size());
+    }
+
+    @Test
+    void whatWasStoredOrGivenUpComesFromTheCountsWhoeverDidIt() throws SQLException {
+        value("select status from queen.push('q', 'p', '{}', 't')");
+        value("select status from queen.push('q', 'p', '{}', 'u')");
+        fold();
+        value(
+                "select queen_store.add_counts(array[queue_id], array[1], null, null, null, null,"
+                        + " null, array[1::bigint], null, false) from queen.queues");
+        value(
+                "select queen_store.add_counts(array[queue_id], array[0], array[-1::bigint], null,"
+                        + " null, null, null, array[-1::bigint], null, false) from queen.queues");
+        fold();
+        assertEquals(
+                "2 1 1 1",
+                value(
+                        "select concat_ws(' ', sum(push_messages), sum(lanes_made),"
+                                + " sum(lanes_removed), sum(dead_letters)) from"
+                                + " queen_store.queue_buckets where minutes = 360"));
+        assertEquals(
+                "2 1",
+                value(
+                        "select concat_ws(' ', push_messages, dead_letters) from queen_store.totals"));
+        fold();
+        assertEquals(
+                2L,
+                value(
+                        "select sum(push_messages)::bigint from queen_store.queue_buckets where"
+                                + " minutes = 15"));
+    }
+
+    @Test
+    void narrowBucketsGoFirstAndParkedPopsStayWhileTheyHold() throws SQLException {
+        int queue = scene.log.queue();
+        int broker = procedures.register("b", 6_632);
+        scene.log.run("update queen_store.brokers set started_at = '2020-01-01Z'");
+        String zeros = ", 0".repeat(15);
+        scene.log.run(
+                "insert into queen_store.queue_buckets select "
+                        + queue
+                        + ", m, queen_store.bucket_at(m, clock_timestamp() - make_interval(days =>"
+                        + " d))"
+                        + zeros
+                        + " from unnest(array[1, 15, 360]) m, unnest(array[1, 3, 15, 40]) d");
+        scene.log.run(
+                "insert into queen_store.queue_parked select "
+                        + queue
+                        + ", b, clock_timestamp() - make_interval(days => d), d from unnest(array["
+                        + broker
+                        + ", 4711]) b, unnest(array[1, 40, 50]) d");
+        procedures.reportBroker(broker, sample(0), List.of());
+        assertEquals(
+                true,
+                value("select queen_store.has_old_buckets(clock_timestamp() - interval '30 d')"));
+        assertEquals(
+                6,
+                value(
+                        "select queen_store.sweep_buckets(clock_timestamp() - interval '30 d', 100)"));
+        assertEquals(
+                false,
+                value("select queen_store.has_old_buckets(clock_timestamp() - interval '30 d')"));
+        assertEquals(
+                "1/1 15/2 360/3",
+                value(
+                        "select string_agg(minutes || '/' || n, ' ' order by minutes) from (select"
+                                + " minutes, count(*) as n from queen_store.queue_buckets group by"
+                                + " minutes) b"));
+        // That of 40 days ago is still the number there was 30 days ago.
+        assertEquals(
+                broker + "/1 " + broker + "/40 4711/1",
+                value(
+                        "select string_agg(broker_id || '/' || parked, ' ' order by broker_id,"
+                                + " parked) from queen_store.queue_parked"));
+    }
+}
