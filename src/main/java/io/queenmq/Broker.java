@@ -24,6 +24,7 @@ import io.queenmq.http.DataPlane;
 import io.queenmq.kv.Kv;
 import io.queenmq.kv.Locks;
 import io.queenmq.maintain.Maintain;
+import io.queenmq.maintain.OnCall;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.metrics.Traffic;
 import io.queenmq.model.UuidMint;
@@ -264,10 +265,13 @@ public final class Broker implements AutoCloseable {
                             Version.current())
                     .addTo(routes);
             new AdminPlane(
+                            config.report().broker(),
                             new GroupPositions(database, groups, ready),
                             new DeadLetters(database, coldReads, ready, cipher, clock),
                             new Traces(database, coldReads, mint),
                             switches,
+                            new OnCall(database, counts::tellNow),
+                            ready,
                             cipher,
                             coldReads,
                             traffic,

@@ -249,7 +249,7 @@ comment on function queen_store.has_old_buckets(timestamptz) is
     'Whether some of what was reported is over. Locks: none.';
 
 -- queen_store.sweep_buckets: removes what was reported and is over. Of the numbers of parked pops
--- those go that another one has followed before that time, and those of brokers that are gone.
+-- those go that another one has followed two days ago, and those of brokers that are gone.
 -- Commits without a flush, for what is lost is done again: called by brokers in autocommit only.
 -- Called by  StorageProcedures
 -- Locks      queue_buckets, skip locked; broker_samples, skip locked; queue_parked, skip locked;
@@ -263,6 +263,7 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
 declare
+    v_parked_before timestamptz := greatest(p_before, clock_timestamp() - interval '2 days');
     v_buckets integer;
     v_samples integer;
 begin
@@ -302,7 +303,7 @@ begin
         from (
             select p.ctid, p.queue_id, p.broker_id, p.since
             from queen_store.queue_parked p
-            where p.since < p_before
+            where p.since < v_parked_before
             order by p.since
             limit p_limit
             for update skip locked) p
@@ -311,7 +312,7 @@ begin
                select
                from queen_store.queue_parked n
                where n.queue_id = p.queue_id and n.broker_id = p.broker_id
-                 and n.since > p.since and n.since < p_before)));
+                 and n.since > p.since and n.since < v_parked_before)));
     perform set_config('synchronous_commit', 'off', true);
     return greatest(v_buckets, v_samples);
 end

@@ -579,3 +579,100 @@ $$;
 comment on function queen_store.show_volume(
     uuid, timestamptz, timestamptz, text, text, text, text) is
     'How many messages were stored, by minute, hour or day. Locks: none.';
+
+-- queen_store.queue_rates: what happened to queues in a minute, as metrics show it: the newest
+-- minute of the last seven of which all brokers have reported.
+-- Called by  TrafficReads
+-- Locks      none
+-- Returns    at most p_limit names, those with most messages, whoever owns the queues, and one row
+--            __other__ for all others; a queue without traffic in these minutes is left out. Lags
+--            are null where nothing was delivered
+-- Cost       1 statement: the buckets of five minutes, and per queue shown the pops parked at each
+--            broker
+create or replace function queen_store.queue_rates(p_limit integer)
+returns table (
+    queue text, age_seconds double precision, push_requests bigint, push_messages bigint,
+    pop_messages bigint, empty_pops bigint, acks bigint, failed_acks bigint,
+    transactions bigint, conflated bigint, lag_ms_avg double precision, lag_ms_max bigint,
+    parked bigint)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set plan_cache_mode = force_custom_plan
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz := clock_timestamp();
+    v_last timestamptz := queen_store.bucket_at(1, v_now) - interval '2 minutes';
+begin
+    return query
+    with newest as materialized (
+        select distinct on (b.queue_id) b.*
+        from queen_store.queue_buckets b
+        where b.minutes = 1 and b.bucket > v_last - interval '5 minutes' and b.bucket <= v_last
+        order by b.queue_id, b.bucket desc
+    ),
+    named as materialized (
+        select q.id, q.name, n.*,
+               dense_rank() over (order by s.messages desc, q.name) as place
+        from newest n
+        join queen_store.queues q on q.id = n.queue_id and q.deleted_at is null
+        join (
+            select q.name, sum(n.push_messages + n.pop_messages) as messages
+            from newest n
+            join queen_store.queues q on q.id = n.queue_id
+            group by q.name) s on s.name = q.name
+    ),
+    broker as materialized (
+        select s.broker_id from queen_store.last_samples(interval '2 minutes') s
+    )
+    select x.label, extract(epoch from v_now - min(x.bucket))::double precision - 60,
+           sum(x.push_requests)::bigint, sum(x.push_messages)::bigint,
+           sum(x.pop_messages)::bigint, sum(x.empty_pops)::bigint, sum(x.acks)::bigint,
+           sum(x.failed_acks)::bigint, sum(x.transactions)::bigint, sum(x.conflated)::bigint,
+           (sum(x.lag_ms_sum) / nullif(sum(x.pop_messages), 0))::double precision,
+           max(x.lag_ms_max) filter (where x.pop_messages > 0),
+           coalesce(sum(p.parked), 0)::bigint
+    from (
+        select n.*, case when n.place <= p_limit then n.name else '__other__' end as label
+        from named n) x
+    left join lateral (
+        select sum(t.parked) as parked
+        from broker b
+        cross join lateral (
+            select p.parked
+            from queen_store.queue_parked p
+            where p.queue_id = x.id and p.broker_id = b.broker_id
+            order by p.since desc
+            limit 1) t) p on true
+    group by x.label
+    order by max(x.place);
+end
+$$;
+comment on function queen_store.queue_rates(integer) is
+    'What happened to queues in a minute, as metrics show it. Locks: none.';
+
+-- queen_store.read_totals: what all brokers have done since the beginning.
+-- Called by  TrafficReads
+-- Locks      none
+-- Returns    one row
+-- Cost       1 statement, one row
+create or replace function queen_store.read_totals()
+returns table (
+    push_requests bigint, push_messages bigint, pop_requests bigint, pop_messages bigint,
+    ack_requests bigint, ack_messages bigint, ack_failed bigint, transactions bigint,
+    database_errors bigint, dead_letters bigint)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select t.push_requests, t.push_messages, t.pop_requests, t.pop_messages, t.ack_requests,
+           t.ack_messages, t.ack_failed, t.transactions, t.database_errors, t.dead_letters
+    from queen_store.totals t;
+end
+$$;
+comment on function queen_store.read_totals() is
+    'What all brokers have done since the beginning. Locks: none.';

@@ -419,7 +419,7 @@ create table queen_store.jobs (
 comment on table queen_store.jobs is
     'One row per background job. A job without work is not run, so its row does not change then.';
 comment on column queen_store.jobs.name is 'Name of the job.';
-comment on column queen_store.jobs.enabled is 'Set to false to pause the job on every broker; no broker ever writes it.';
+comment on column queen_store.jobs.enabled is 'False pauses the job on every broker; whoever operates them sets it.';
 comment on column queen_store.jobs.period_ms is 'Time from the start of a run to that of the next; the broker that started last sets it.';
 comment on column queen_store.jobs.next_due_at is 'Not run before; a run that left work leaves it in the past.';
 comment on column queen_store.jobs.holder is 'Broker that runs it, or that ran it last and has not said so: see lease_until.';

@@ -96,7 +96,7 @@ create table queen_store.queue_buckets (
     lag_ms_max bigint not null,
     primary key (queue_id, minutes, bucket)
 ) with (
-    fillfactor = 70,
+    fillfactor = 50,
     autovacuum_vacuum_scale_factor = 0.05,
     autovacuum_vacuum_cost_delay = 0,
     vacuum_truncate = off
@@ -134,7 +134,7 @@ create table queen_store.queue_parked (
 create index queue_parked_since_idx on queen_store.queue_parked (since);
 
 comment on table queen_store.queue_parked is
-    'Pops that wait for messages of a queue at a broker: a row when their number has changed, which holds until the next one, for as long as the broker reports.';
+    'Pops that wait for messages of a queue at a broker: a row when their number has changed, which holds until the next one, for as long as the broker reports. Kept for 2 days.';
 comment on column queen_store.queue_parked.queue_id is 'Queue.';
 comment on column queen_store.queue_parked.broker_id is 'Broker.';
 comment on column queen_store.queue_parked.since is 'When it was reported.';

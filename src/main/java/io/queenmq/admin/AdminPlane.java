@@ -13,9 +13,13 @@ import io.queenmq.insight.LaneReads;
 import io.queenmq.insight.MessageReads;
 import io.queenmq.insight.QueueListReads;
 import io.queenmq.insight.StatusReads;
+import io.queenmq.insight.SystemReads;
+import io.queenmq.insight.TrafficReads;
+import io.queenmq.maintain.OnCall;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.metrics.Traffic;
 import io.queenmq.queue.QueueReads;
+import io.queenmq.ready.ReadyLanes;
 import io.queenmq.runtime.Clock;
 import io.queenmq.trace.Traces;
 import io.queenmq.web.Router;
@@ -34,17 +38,22 @@ public final class AdminPlane {
     private final MaintenanceRoutes maintenance;
     private final StatusRoutes status;
     private final AnalyticsRoutes analytics;
+    private final SystemRoutes system;
 
     /**
+     * @param serverId the name of this broker
      * @param reads where what changes nothing is asked
      * @param traffic what is asked of the other routes
      * @param databaseTakesWrites whether a push would be stored now
      */
     public AdminPlane(
+            String serverId,
             GroupPositions groups,
             DeadLetters deadLetters,
             Traces traces,
             Switches switches,
+            OnCall onCall,
+            ReadyLanes ready,
             PayloadCipher cipher,
             ColdReads reads,
             Traffic traffic,
@@ -54,7 +63,12 @@ public final class AdminPlane {
         this.groups = new GroupRoutes(groups, new GroupReads(reads), clock);
         this.deadLetters = new DeadLetterRoutes(deadLetters, cipher);
         this.metrics =
-                new MetricsRoutes(metrics, traffic, new DeadLetterDepthReads(reads, clock), clock);
+                new MetricsRoutes(
+                        metrics,
+                        traffic,
+                        new DeadLetterDepthReads(reads, clock),
+                        new ClusterMetrics(new TrafficReads(reads, clock)),
+                        clock);
         this.switches = new SwitchRoutes(switches);
         this.maintenance = new MaintenanceRoutes(switches, metrics);
         this.status = new StatusRoutes(new StatusReads(reads), databaseTakesWrites, clock);
@@ -62,6 +76,9 @@ public final class AdminPlane {
         this.traces = new TraceRoutes(traces);
         this.changes = new ChangeRoutes(new ChangeReads(reads));
         QueueReads queues = new QueueReads(reads);
+        this.system =
+                new SystemRoutes(
+                        serverId, new SystemReads(reads), onCall, queues, ready, switches, metrics);
         this.messages = new MessageRoutes(new MessageReads(reads), queues, cipher, clock);
         this.resources =
                 new ResourceRoutes(
@@ -81,5 +98,6 @@ public final class AdminPlane {
         maintenance.addTo(routes);
         status.addTo(routes);
         analytics.addTo(routes);
+        system.addTo(routes);
     }
 }

@@ -28,14 +28,21 @@ final class MetricsRoutes {
     private final Metrics metrics;
     private final Traffic traffic;
     private final DeadLetterDepthReads deadLetters;
+    private final ClusterMetrics cluster;
     private final ProcessMeters process;
     private final Rate requests;
     private final Rate messages;
 
-    MetricsRoutes(Metrics metrics, Traffic traffic, DeadLetterDepthReads deadLetters, Clock clock) {
+    MetricsRoutes(
+            Metrics metrics,
+            Traffic traffic,
+            DeadLetterDepthReads deadLetters,
+            ClusterMetrics cluster,
+            Clock clock) {
         this.metrics = metrics;
         this.traffic = traffic;
         this.deadLetters = deadLetters;
+        this.cluster = cluster;
         this.process = new ProcessMeters(metrics);
         this.requests = new Rate(process.requests(), clock);
         this.messages = new Rate(process.messages(), clock);
@@ -73,26 +80,27 @@ final class MetricsRoutes {
         MetricsText text = new MetricsText(metrics.prometheus());
         text.gauge(PARKED, "Long polls that wait, of the queues with most.");
         for (Map.Entry<String, Integer> queue : traffic.polls(QUEUES_MAX)) {
-            text.sample(PARKED, "queue", queue.getKey(), queue.getValue());
+            text.sample(PARKED, queue.getValue(), "queue", queue.getKey());
         }
-        deadLetters(text);
+        ofTheDatabase(text);
         exchange.text(PROMETHEUS, text.toString());
     }
 
     /** Left out while the database cannot tell: the rest is worth most then. */
-    private void deadLetters(MetricsText text) {
+    private void ofTheDatabase(MetricsText text) {
         List<DeadLetterDepthReads.Depth> depths;
         try {
+            cluster.addTo(text);
             depths = deadLetters.read();
         } catch (QueenException e) {
             return;
         }
         text.gauge(DEPTH, "Dead letters of all queues.");
-        text.sample(DEPTH, "scope", "cluster", depths.getFirst().deadLetters());
+        text.sample(DEPTH, depths.getFirst().deadLetters(), "scope", "cluster");
         text.gauge(DEPTH_BY_QUEUE, "Dead letters, of the queues with most.");
         for (DeadLetterDepthReads.Depth depth : depths) {
             if (depth.queue() != null) {
-                text.sample(DEPTH_BY_QUEUE, "queue", depth.queue(), depth.deadLetters());
+                text.sample(DEPTH_BY_QUEUE, depth.deadLetters(), "queue", depth.queue());
             }
         }
     }

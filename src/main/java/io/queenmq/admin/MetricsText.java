@@ -1,10 +1,15 @@
 package io.queenmq.admin;
 
+import java.math.BigDecimal;
+import java.math.RoundingMode;
+
 /**
  * Families of metrics whose labels are names that people chose, in the text format of Prometheus.
  * For one thread.
  */
 final class MetricsText {
+    private static final int DECIMALS = 3;
+
     private final StringBuilder text;
 
     /**
@@ -16,13 +21,42 @@ final class MetricsText {
 
     /** Begins a family: its samples follow. */
     MetricsText gauge(String name, String help) {
+        return family(name, "gauge", help);
+    }
+
+    /** The same of what never falls. */
+    MetricsText counter(String name, String help) {
+        return family(name, "counter", help);
+    }
+
+    private MetricsText family(String name, String type, String help) {
         text.append("# HELP ").append(name).append(' ').append(help).append('\n');
-        text.append("# TYPE ").append(name).append(" gauge\n");
+        text.append("# TYPE ").append(name).append(' ').append(type).append('\n');
         return this;
     }
 
-    MetricsText sample(String name, String label, String value, long number) {
-        text.append(name).append('{').append(label).append("=\"");
+    /**
+     * @param labels pairs of name and value
+     */
+    MetricsText sample(String name, Number number, String... labels) {
+        text.append(name).append('{');
+        for (int i = 0; i < labels.length; i += 2) {
+            text.append(i == 0 ? "" : ",").append(labels[i]).append("=\"");
+            escaped(labels[i + 1]);
+            text.append('"');
+        }
+        text.append("} ").append(plain(number)).append('\n');
+        return this;
+    }
+
+    private static String plain(Number number) {
+        return BigDecimal.valueOf(number.doubleValue())
+                .setScale(DECIMALS, RoundingMode.HALF_EVEN)
+                .stripTrailingZeros()
+                .toPlainString();
+    }
+
+    private void escaped(String value) {
         for (int i = 0; i < value.length(); i++) {
             char c = value.charAt(i);
             switch (c) {
@@ -32,8 +66,6 @@ final class MetricsText {
                 default -> text.append(c);
             }
         }
-        text.append("\"} ").append(number).append("\n");
-        return this;
     }
 
     @Override

@@ -49,7 +49,7 @@ final class SwitchRoutes {
         return wanted;
     }
 
-    private static boolean flag(String name, JsonBody body) {
+    static boolean flag(String name, JsonBody body) {
         if (!body.token().isBoolean()) {
             throw JsonBody.bad(name + " must be a boolean, got " + body.kind());
         }

@@ -71,6 +71,11 @@ public final class Counts implements AutoCloseable {
         }
     }
 
+    /** Tells at once; {@code queen_store.count_deltas} has all of it then. */
+    public void tellNow() {
+        tellInTime();
+    }
+
     /** Tells what is left, if the database can be had. */
     @Override
     public void close() {

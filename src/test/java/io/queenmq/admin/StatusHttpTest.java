@@ -105,7 +105,7 @@ class StatusHttpTest {
                 status.names());
         assertEquals("1", status.text("bucketMinutes"));
         assertEquals(3, sum(status, "throughput", "popMessages"));
-                assertEquals("3", status.text("messages", "total"));
+        assertEquals("3", status.text("messages", "total"));
         assertEquals("1", status.text("deadLetterQueue", "affectedPartitions"));
         assertEquals("because", status.text("deadLetterQueue", "topErrors", 0, "error"));
         assertEquals("broker-1", status.text("workers", 0, "hostname"));

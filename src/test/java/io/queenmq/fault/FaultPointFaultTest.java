@@ -130,6 +130,8 @@ final class FaultPointFaultTest {
                     Map.entry("flush_counts", "sums that a walk mends, see CountHttpTest"),
                     Map.entry("fold_counts", JOB),
                     Map.entry("keep_job", JOB),
+                    Map.entry("set_job", REPEATED),
+                    Map.entry("end_lane_holder", STORES_NOTHING),
                     Map.entry("register_broker", REPORT),
                     Map.entry("report_broker", REPORT),
                     Map.entry("report_queues", REPORT),
