@@ -107,11 +107,13 @@ comment on function queen_store.register_broker(text, integer, text) is
     'Notes that a broker has begun to report. Locks: none: brokers: a new row.';
 
 -- queen_store.report_broker: how a broker fares, and at which queues the number of its parked pops
--- has changed. Commits without a flush: called by brokers in autocommit only.
+-- has changed; of what it told of these before, and what was over two days ago, it goes. Commits
+-- without a flush: called by brokers in autocommit only.
 -- Called by  ReportProcedures
--- Locks      totals: the row; waits
+-- Locks      queue_parked: rows of this broker; totals: the row; waits
 -- Returns    false = nobody knows that broker, and nothing was done: it registers again
--- Cost       3 statements: one row, one per change, and the row of totals if anything was done
+-- Cost       4 statements: one row, one per change and an index range of old ones for each, and the
+--            row of totals if anything was done
 create or replace function queen_store.report_broker(
     p_broker_id integer, p_span_ms bigint, p_push_requests bigint, p_push_messages bigint,
     p_pop_requests bigint, p_pop_messages bigint, p_ack_requests bigint, p_ack_messages bigint,
@@ -146,6 +148,16 @@ begin
     select i.queue_id, p_broker_id, v_now, i.parked
     from unnest(p_parked_queue_ids, p_parked_numbers) i (queue_id, parked)
     order by i.queue_id;
+    delete from queen_store.queue_parked d
+    using unnest(p_parked_queue_ids) i (queue_id)
+    cross join lateral (
+        select p.since
+        from queen_store.queue_parked p
+        where p.queue_id = i.queue_id and p.broker_id = p_broker_id
+          and p.since < v_now - interval '2 days'
+        order by p.since desc
+        limit 1) k
+    where d.queue_id = i.queue_id and d.broker_id = p_broker_id and d.since < k.since;
     if (p_push_requests | p_pop_requests | p_pop_messages | p_ack_requests | p_ack_messages
             | p_ack_failed | p_transactions | p_database_errors) <> 0 then
         update queen_store.totals t
@@ -166,7 +178,7 @@ comment on function queen_store.report_broker(
     integer, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint,
     bigint, bigint, integer, bigint, bigint, bigint, bigint, bigint, integer, integer, integer,
     integer, integer[], integer[]) is
-    'How a broker fares, and at which queues the number of its parked pops has changed. Locks: totals: the row; waits.';
+    'How a broker fares, and at which queues the number of its parked pops has changed. Locks: queue_parked: rows of this broker; totals: the row; waits.';
 
 -- queen_store.report_queues: what clients of a broker did to queues in the time that has just
 -- passed. What it stored comes from the counts. Commits without a flush: called by brokers in
@@ -248,14 +260,13 @@ $$;
 comment on function queen_store.has_old_buckets(timestamptz) is
     'Whether some of what was reported is over. Locks: none.';
 
--- queen_store.sweep_buckets: removes what was reported and is over. Of the numbers of parked pops
--- those go that another one has followed two days ago, and those of brokers that are gone.
+-- queen_store.sweep_buckets: removes what was reported and is over, and brokers that are gone.
 -- Commits without a flush, for what is lost is done again: called by brokers in autocommit only.
 -- Called by  StorageProcedures
 -- Locks      queue_buckets, skip locked; broker_samples, skip locked; queue_parked, skip locked;
---            brokers, skip locked
--- Returns    rows of buckets and samples removed; fewer than p_limit = that was all
--- Cost       4 statements, index ranges of at most p_limit rows, and the brokers
+--            brokers: rows that nobody changes any more
+-- Returns    rows of one kind removed; fewer than p_limit = that was all
+-- Cost       5 statements, index ranges of at most p_limit rows, and the brokers
 create or replace function queen_store.sweep_buckets(p_before timestamptz, p_limit integer)
 returns integer
 language plpgsql volatile parallel unsafe
@@ -263,9 +274,10 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
 declare
-    v_parked_before timestamptz := greatest(p_before, clock_timestamp() - interval '2 days');
     v_buckets integer;
     v_samples integer;
+    v_parked integer;
+    v_gone integer[];
 begin
     delete from queen_store.queue_buckets d
     where d.ctid = any (array(
@@ -289,33 +301,26 @@ begin
         limit p_limit
         for update skip locked));
     get diagnostics v_samples = row_count;
-    delete from queen_store.brokers d
-    where d.id = any (array(
+    v_gone := array(
         select b.id
         from queen_store.brokers b
         where b.started_at < p_before
           and not exists (
-              select from queen_store.broker_samples s where s.broker_id = b.id)
-        for update skip locked));
+              select from queen_store.broker_samples s where s.broker_id = b.id));
     delete from queen_store.queue_parked d
     where d.ctid = any (array(
         select p.ctid
-        from (
-            select p.ctid, p.queue_id, p.broker_id, p.since
-            from queen_store.queue_parked p
-            where p.since < v_parked_before
-            order by p.since
-            limit p_limit
-            for update skip locked) p
-        where not exists (select from queen_store.brokers b where b.id = p.broker_id)
-           or exists (
-               select
-               from queen_store.queue_parked n
-               where n.queue_id = p.queue_id and n.broker_id = p.broker_id
-                 and n.since > p.since and n.since < v_parked_before)));
+        from queen_store.queue_parked p
+        where p.broker_id = any (v_gone)
+        limit p_limit
+        for update skip locked));
+    get diagnostics v_parked = row_count;
+    delete from queen_store.brokers d
+    where d.id = any (v_gone)
+      and not exists (select from queen_store.queue_parked p where p.broker_id = d.id);
     perform set_config('synchronous_commit', 'off', true);
-    return greatest(v_buckets, v_samples);
+    return greatest(v_buckets, v_samples, v_parked);
 end
 $$;
 comment on function queen_store.sweep_buckets(timestamptz, integer) is
-    'Removes what was reported and is over. Locks: queue_buckets, skip locked; broker_samples, skip locked; queue_parked, skip locked; brokers, skip locked.';
+    'Removes what was reported and is over. Locks: queue_buckets, skip locked; broker_samples, skip locked; queue_parked, skip locked; brokers: rows that nobody changes any more.';

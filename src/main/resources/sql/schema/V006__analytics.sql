@@ -131,10 +131,10 @@ create table queen_store.queue_parked (
     parked integer not null,
     primary key (queue_id, broker_id, since)
 );
-create index queue_parked_since_idx on queen_store.queue_parked (since);
+create index queue_parked_broker_id_idx on queen_store.queue_parked (broker_id);
 
 comment on table queen_store.queue_parked is
-    'Pops that wait for messages of a queue at a broker: a row when their number has changed, which holds until the next one, for as long as the broker reports. Kept for 2 days.';
+    'Pops that wait for messages of a queue at a broker: a row when their number has changed, which holds until the next one, for as long as the broker reports. Of what is older than two days the newest is kept.';
 comment on column queen_store.queue_parked.queue_id is 'Queue.';
 comment on column queen_store.queue_parked.broker_id is 'Broker.';
 comment on column queen_store.queue_parked.since is 'When it was reported.';

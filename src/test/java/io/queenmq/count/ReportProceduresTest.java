@@ -171,6 +171,7 @@ class ReportProceduresTest {
     void narrowBucketsGoFirstAndParkedPopsStayWhileTheyHold() throws SQLException {
         int queue = scene.log.queue();
         int broker = procedures.register("b", 6_632);
+        int gone = procedures.register("b", 6_632);
         scene.log.run("update queen_store.brokers set started_at = '2020-01-01Z'");
         String zeros = ", 0".repeat(15);
         scene.log.run(
@@ -185,7 +186,9 @@ class ReportProceduresTest {
                         + queue
                         + ", b, clock_timestamp() - make_interval(days => d), d from unnest(array["
                         + broker
-                        + ", 4711]) b, unnest(array[1, 40, 50]) d");
+                        + ", "
+                        + gone
+                        + "]) b, unnest(array[1, 40, 50]) d");
         procedures.reportBroker(broker, sample(0), List.of());
         assertEquals(
                 true,
@@ -203,11 +206,20 @@ class ReportProceduresTest {
                         "select string_agg(minutes || '/' || n, ' ' order by minutes) from (select"
                                 + " minutes, count(*) as n from queen_store.queue_buckets group by"
                                 + " minutes) b"));
-        // That of 40 days ago is still the number there was 30 days ago.
-        assertEquals(
-                broker + "/1 " + broker + "/40 4711/1",
+        // Of a broker that is gone nothing is left.
+        assertEquals(broker, value("select min(id) from queen_store.brokers"));
+        assertEquals(broker, value("select max(id) from queen_store.brokers"));
+        assertEquals("1 40 50", parked());
+        // What was told 40 days ago was the number there was until yesterday.
+        procedures.reportBroker(
+                broker, sample(0), List.of(new Activities.Parked(new Activity(queue), 7)));
+        assertEquals("1 7 40", parked());
+    }
+
+    private String parked() throws SQLException {
+        return String.valueOf(
                 value(
-                        "select string_agg(broker_id || '/' || parked, ' ' order by broker_id,"
-                                + " parked) from queen_store.queue_parked"));
+                        "select string_agg(parked::text, ' ' order by parked) from"
+                                + " queen_store.queue_parked"));
     }
 }
