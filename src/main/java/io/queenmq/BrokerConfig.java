@@ -144,7 +144,7 @@ public record BrokerConfig(
                         ? Optional.of(Path.of(settings.get(Variables.DATA_DIR)))
                         : Optional.empty(),
                 database,
-                web(settings),
+                web(settings, database),
                 http(settings),
                 queue(settings),
                 PushConfig.defaults(),
@@ -191,13 +191,14 @@ public record BrokerConfig(
                 .orElse(config);
     }
 
-    private static WebConfig web(Settings settings) {
+    private static WebConfig web(Settings settings, DatabaseConfig database) {
         return WebConfig.of(
-                settings.get(Variables.HOST),
-                Math.toIntExact(settings.get(Variables.PORT)),
-                Math.toIntExact(settings.get(Variables.MAX_BODY_BYTES)),
-                Duration.ofSeconds(settings.get(Variables.KEEP_ALIVE_SECONDS)),
-                settings.get(Variables.TENANCY_HEADER));
+                        settings.get(Variables.HOST),
+                        Math.toIntExact(settings.get(Variables.PORT)),
+                        Math.toIntExact(settings.get(Variables.MAX_BODY_BYTES)),
+                        Duration.ofSeconds(settings.get(Variables.KEEP_ALIVE_SECONDS)),
+                        settings.get(Variables.TENANCY_HEADER))
+                .besides(database.poolSize() + DatabaseConfig.BESIDE_THE_POOL);
     }
 
     private static HttpConfig http(Settings settings) {

@@ -47,6 +47,10 @@ final class Connections implements ServerConnectionSelector {
                         "queen_web_connections_late_total",
                         "Connections closed because a request or an answer stalled.");
         metrics.gauge("queen_web_connections", "Open connections.", open::size);
+        metrics.gauge(
+                "queen_web_connections_max",
+                "Connections there may be at once; further ones wait to be accepted.",
+                config::connectionsMax);
     }
 
     /** Runs until {@link #stopWatching}, on a thread of its own. */

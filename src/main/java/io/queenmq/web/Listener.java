@@ -45,6 +45,9 @@ public final class Listener {
     /** The server's own limit only backs ours, which answers better. */
     private static final long BODY_CEILING_EXTRA = 16 << 20;
 
+    /** Fewer are worth a word when we start. */
+    private static final int CONNECTIONS_EXPECTED = 1_000;
+
     private static final Duration HURRY = Duration.ofSeconds(2);
     private static final JsonBuffer NO_SUCH_ROUTE =
             new JsonBuffer(64).raw("{\"error\":\"Not Found\",\"code\":\"no_such_route\"}");
@@ -137,6 +140,14 @@ public final class Listener {
 
     /** Binds and serves; returns the port. */
     public int start() {
+        if (config.connectionsMax() < CONNECTIONS_EXPECTED) {
+            LOG.log(
+                    System.Logger.Level.WARNING,
+                    "the limit of open files leaves room for few connections connections={0}"
+                            + " files={1} cure=\"ulimit -n\"",
+                    Integer.toString(config.connectionsMax()),
+                    Long.toString(WebConfig.filesMax()));
+        }
         server.start();
         watchdog.start();
         return server.port();

@@ -1,5 +1,7 @@
 package io.queenmq.web;
 
+import com.sun.management.UnixOperatingSystemMXBean;
+import java.lang.management.ManagementFactory;
 import java.time.Duration;
 
 /**
@@ -17,7 +19,8 @@ import java.time.Duration;
  * @param requestsMax requests with a body that are worked on at once
  * @param bytesMax bytes of bodies and answers held at once, at least {@code bodyBytesMax}
  * @param admissionWait how long a request waits for room before it is refused
- * @param connectionsMax connections at once; further ones wait to be accepted
+ * @param connectionsMax connections at once, as many as the limit of open files leaves room for;
+ *     further ones wait to be accepted
  * @param tenancy whether {@code x-queen-tenant} names the owner of a request
  */
 public record WebConfig(
@@ -34,6 +37,12 @@ public record WebConfig(
         int connectionsMax,
         boolean tenancy) {
     private static final int MIB = 1 << 20;
+    private static final int CONNECTIONS_MAX = 50_000;
+
+    /** Files of a broker that are no connections: jars, logs, pipes to programs that it starts. */
+    private static final int OTHER_FILES = 256;
+
+    private static final long UNKNOWN_LIMIT = 1_024;
 
     public WebConfig {
         if (bodyBytesMax < 1 || bodyBytesMax > 1_024 * MIB) {
@@ -68,7 +77,37 @@ public record WebConfig(
                 8_192,
                 Math.max(bodyBytesMax, Runtime.getRuntime().maxMemory() / 4),
                 Duration.ofSeconds(5),
-                50_000,
+                connections(filesMax() - OTHER_FILES),
                 tenancy);
+    }
+
+    /** The same with room for so many further files, which are not those of the listener. */
+    public WebConfig besides(int files) {
+        return new WebConfig(
+                host,
+                port,
+                bodyBytesMax,
+                bodyTime,
+                sendTime,
+                keepAlive,
+                stopGrace,
+                requestsMax,
+                bytesMax,
+                admissionWait,
+                connections(filesMax() - OTHER_FILES - files),
+                tenancy);
+    }
+
+    /** The server ends for good when it gets no file for a connection. */
+    static int connections(long files) {
+        return Math.clamp(files, 16, CONNECTIONS_MAX);
+    }
+
+    /** How many files the system lets this process have open; connections are files. */
+    public static long filesMax() {
+        return ManagementFactory.getOperatingSystemMXBean()
+                        instanceof UnixOperatingSystemMXBean unix
+                ? unix.getMaxFileDescriptorCount()
+                : UNKNOWN_LIMIT;
     }
 }

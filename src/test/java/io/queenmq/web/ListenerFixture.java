@@ -41,11 +41,22 @@ final class ListenerFixture implements AutoCloseable {
 
     /** One that keeps idle connections only so long. */
     ListenerFixture(Duration keepAlive) {
-        this(Duration.ofSeconds(30), keepAlive, Duration.ofSeconds(5), 64, 16L * BODY_MAX);
+        this(Duration.ofSeconds(30), keepAlive, Duration.ofSeconds(5), 64, 16L * BODY_MAX, 1_000);
     }
 
     ListenerFixture(Duration bodyTime, Duration admissionWait, int requestsMax, long bytesMax) {
-        this(bodyTime, Duration.ofMinutes(5), admissionWait, requestsMax, bytesMax);
+        this(bodyTime, Duration.ofMinutes(5), admissionWait, requestsMax, bytesMax, 1_000);
+    }
+
+    /** One that has only so many connections at once. */
+    static ListenerFixture ofConnections(int connectionsMax) {
+        return new ListenerFixture(
+                Duration.ofSeconds(30),
+                Duration.ofMinutes(5),
+                Duration.ofSeconds(5),
+                64,
+                16L * BODY_MAX,
+                connectionsMax);
     }
 
     private ListenerFixture(
@@ -53,7 +64,8 @@ final class ListenerFixture implements AutoCloseable {
             Duration keepAlive,
             Duration admissionWait,
             int requestsMax,
-            long bytesMax) {
+            long bytesMax,
+            int connectionsMax) {
         WebConfig config =
                 new WebConfig(
                         "127.0.0.1",
@@ -66,7 +78,7 @@ final class ListenerFixture implements AutoCloseable {
                         requestsMax,
                         bytesMax,
                         admissionWait,
-                        1_000,
+                        connectionsMax,
                         true);
         listener = new Listener(config, routes(), Clock.SYSTEM, metrics);
         port = listener.start();

@@ -11,6 +11,7 @@ import io.queenmq.testkit.Contract;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -381,5 +382,37 @@ class ListenerTest {
                 "HOST must be a name or an address of this machine, got \"not a host\"",
                 assertThrows(StartRefused.class, () -> Listener.requireFree(nobody)).getMessage());
         Listener.requireFree(WebConfig.of("127.0.0.1", 0, 1 << 20, Duration.ofMinutes(1), false));
+    }
+
+    @Test
+    void whoFindsNoRoomToConnectIsServedWhenSomebodyLeaves() throws IOException {
+        try (ListenerFixture narrow = ListenerFixture.ofConnections(2)) {
+            List<RawClient> crowd = new ArrayList<>();
+            for (int i = 0; i < 10; i++) {
+                crowd.add(narrow.connect().request("GET", "/ping"));
+            }
+            for (RawClient client : crowd) {
+                assertEquals("\"pong\"", client.read().body());
+                assertTrue(narrow.metrics.value("queen_web_connections") <= 2);
+                client.close();
+            }
+        }
+    }
+
+    /** Without a file for the next connection the server ends for good, and the broker is deaf. */
+    @ParameterizedTest
+    @CsvSource({"-5, 16", "16, 16", "3000, 3000", "50000, 50000", "1048576, 50000"})
+    void thereAreNeverMoreConnectionsThanFilesForThem(long files, int connections) {
+        assertEquals(connections, WebConfig.connections(files));
+    }
+
+    @Test
+    void theConnectionsOfTheDatabaseAreFilesToo() {
+        long files = WebConfig.filesMax();
+        WebConfig all = WebConfig.defaults();
+        int others = (int) Math.min(1_000_000, files - 1_000);
+        assertTrue(all.connectionsMax() < files, all.toString());
+        assertEquals(
+                WebConfig.connections(files - 256 - others), all.besides(others).connectionsMax());
     }
 }
