@@ -282,7 +282,9 @@ public final class GroupLanes implements Findings {
                 () -> {
                     for (LaneSource.Found lane : lanes) {
                         Instant leasedUntil = lane.leaseExpiresAt();
-                        if (leasedUntil == null) {
+                        // One that has ended stays in its row until somebody takes the lane over;
+                        // a pop that does not wait must find it now.
+                        if (leasedUntil == null || !leasedUntil.isAfter(owner.clock.now())) {
                             table.foundFree(lane.number(), lane.lastOffset());
                         } else {
                             table.foundLeased(

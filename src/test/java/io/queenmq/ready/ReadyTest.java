@@ -69,6 +69,13 @@ class ReadyTest {
     }
 
     @Test
+    void aLaneWhoseLeaseHasEndedIsReadyAtTheFirstUse() {
+        stored.add(new LaneSource.Found(5, 9, Instant.EPOCH, Instant.EPOCH));
+        stored.add(new LaneSource.Found(6, 9, Instant.EPOCH, Instant.now().plusSeconds(3600)));
+        assertArrayEquals(new long[] {5}, ready.lanes(QUEUE, GROUP, 1).take(false, 10));
+    }
+
+    @Test
     void aLaneThatWaitsForItsWindowIsReadyWhenTheMessageHasComeThatFillsIt() {
         GroupLanes lanes = ready.lanes(QUEUE, GROUP, 1);
         write(42, 0);
