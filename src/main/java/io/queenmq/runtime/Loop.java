@@ -151,10 +151,24 @@ public final class Loop implements AutoCloseable {
         } catch (Exception | StackOverflowError | OutOfMemoryError | AssertionError e) {
             failures.increment();
             if (!isClosing()) {
-                LOG.log(Level.WARNING, "background loop failed, it goes on loop=" + name, e);
+                report(e);
             }
         }
         failedInARow++;
+    }
+
+    /** With the stack once: in an outage the same failure comes back for as long as it lasts. */
+    private void report(Throwable failure) {
+        if (failedInARow == 0) {
+            LOG.log(Level.WARNING, "background loop failed, it goes on loop=" + name, failure);
+        } else {
+            LOG.log(
+                    Level.WARNING,
+                    "background loop failed again, it goes on loop={0} times={1} error={2}",
+                    name,
+                    Integer.toString(failedInARow + 1),
+                    failure.toString());
+        }
     }
 
     private boolean isClosing() {
