@@ -11,8 +11,8 @@ import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
- * What the clients of {@link TransactStressHttpTest} were told, added up; and the words for
- * what several kinds of them do. Any thread.
+ * What the clients of {@link TransactStressHttpTest} were told, added up; and the words for what
+ * several kinds of them do. Any thread.
  */
 final class BankBooks {
     static final int ACCOUNTS = 5;
