@@ -7,7 +7,7 @@
 --            pending null = it is not registered, and has a place only in lanes it has popped;
 --            unread_at as oldest_unread says
 -- Cost       2 statements: one over the groups of the tenant, that of told_amounts for the queues
---            of the page; per group oldest_unread
+--            of the page; per group oldest_unread, over its share of 10,000 lanes
 create or replace function queen_store.list_groups(
     p_tenant_id uuid, p_limit integer, p_offset integer)
 returns table (
@@ -21,6 +21,7 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
+    v_lanes_max constant integer := 10000;
     v_group_ids integer[];
     v_queue_ids integer[];
 begin
@@ -43,7 +44,8 @@ begin
     join queen_store.queues q on q.id = g.queue_id
     left join queen_store.told_amounts(v_queue_ids) t
         on t.queue_id = g.queue_id and t.group_id = g.id
-    left join lateral queen_store.oldest_unread(g.id) u on true
+    left join lateral queen_store.oldest_unread(
+        g.id, v_lanes_max / cardinality(v_group_ids)) u on true
     order by i.place;
 end
 $$;

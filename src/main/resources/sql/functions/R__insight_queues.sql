@@ -176,7 +176,7 @@ comment on function queen_store.list_labels(uuid, boolean, integer) is
 --            a queue. Ages are those of the oldest unread messages per group, as the walk found the
 --            lanes and as these are now; null = no group has any. age_seconds as in list_labels
 -- Cost       3 statements: one over the queues of the tenant, that of told_amounts, and 1 probe of
---            the oldest lane of each group, at most 10,000 of them
+--            the oldest lane of each of 10,000 groups, or of up to their share of 10,000 lanes
 create or replace function queen_store.read_overview(p_tenant_id uuid)
 returns table (
     queues bigint, namespaces bigint, tasks bigint, lanes bigint, stored bigint, passed bigint,
@@ -191,6 +191,7 @@ as $$
 #variable_conflict use_column
 declare
     v_groups_max constant integer := 10000;
+    v_lanes_max constant integer := 10000;
     v_now timestamptz := clock_timestamp();
     v_ids integer[];
 begin
@@ -218,12 +219,14 @@ begin
     from (
         select extract(epoch from v_now - u.unread_at)::double precision as age
         from (
-            select g.id
-            from queen_store.groups g
-            where g.queue_id = any (v_ids)
-            order by g.id
-            limit v_groups_max) g
-        cross join lateral queen_store.oldest_unread(g.id) u) a
+            select g.id, count(*) over ()::integer as groups
+            from (
+                select g.id
+                from queen_store.groups g
+                where g.queue_id = any (v_ids)
+                order by g.id
+                limit v_groups_max) g) g
+        cross join lateral queen_store.oldest_unread(g.id, v_lanes_max / g.groups) u) a
     where a.age >= 0;
     return next;
 end
@@ -235,10 +238,11 @@ comment on function queen_store.read_overview(uuid) is
 -- the lane that had it when the walk found it, as it is now.
 -- Called by  read_overview, list_groups
 -- Locks      none
--- Returns    no row = the walk has found no lane with such a message, or all of it was read since
--- Cost       1 statement over at most 100 lanes, up to the first that has still something unread;
---            of that effective_cursor and 1 probe of its segments
-create or replace function queen_store.oldest_unread(p_group_id integer)
+-- Returns    no row = the walk has found no lane with such a message, or those that were looked at
+--            have been read since
+-- Cost       1 statement over at most p_lanes_max of 100 lanes, up to the first that has still
+--            something unread; of that effective_cursor and 1 probe of its segments
+create or replace function queen_store.oldest_unread(p_group_id integer, p_lanes_max integer)
 returns table (partition_id bigint, unread_at timestamptz)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -255,7 +259,7 @@ begin
         from queen_store.oldest_lanes o
         where o.group_id = p_group_id
         order by o.unread_at, o.partition_id
-        offset 0) o
+        limit p_lanes_max) o
     cross join lateral (
         select p.last_offset
         from queen_store.partitions p
@@ -271,5 +275,5 @@ begin
     limit 1;
 end
 $$;
-comment on function queen_store.oldest_unread(integer) is
+comment on function queen_store.oldest_unread(integer, integer) is
     'Since when the oldest message that a group has not consumed is there. Locks: none.';

@@ -729,8 +729,8 @@ comment on function queen_store.claim_first(
     text[], timestamptz[]) is
     'Places missing cursors, then takes messages for several pops. Locks: advisory on (lane, group), tried only; cursors, skip locked; leases: new rows; groups at a group''s first message ever, skip locked.';
 
--- queen_store.read_segments: segments whose frames a claim left out, by their first offset.
--- Called by  PopProcedures
+-- queen_store.read_segments: segments by their first offset.
+-- Called by  PopProcedures, FetchProcedures, queen.pop
 -- Locks      none: segments never change
 -- Returns    one row per input that is still retained, with its ordinal
 -- Cost       1 statement, one index probe per input

@@ -9,8 +9,8 @@
 -- Returns    one row per lane-batch, in any order:
 --            queued             stored at base_offset, or found stored there by its flush_id
 --            duplicate          not stored: the keys at duplicate_positions (from 0, in the batch)
---            are
---                               in the lane, at duplicate_offsets, under duplicate_ids (nil = gone)
+--                               are in the lane, at duplicate_offsets, under duplicate_ids (nil =
+--                               gone)
 --            cold               not stored: looking for duplicates would have read too much; come
 --                               again vouching for a larger range (read_keys)
 --            busy               not stored: somebody else holds the lane

@@ -45,7 +45,7 @@ comment on function queen_store.add_trace(uuid, uuid, bigint, text, text, text, 
 -- Called by  TraceReads
 -- Locks      none
 -- Returns    the first p_limit, in the order in which they were stored
--- Cost       1 statement, one index range
+-- Cost       1 statement, one index range of p_limit notes
 create or replace function queen_store.list_traces(
     p_tenant_id uuid, p_partition_id bigint, p_transaction_id text, p_limit integer)
 returns table (
@@ -55,6 +55,7 @@ returns table (
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 begin
@@ -85,7 +86,9 @@ returns table (
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
-set enable_sort = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 begin
@@ -103,7 +106,8 @@ begin
         select t.*
         from queen_store.traces t
         where t.id = n.trace_id
-        limit 1) t;
+        limit 1) t
+    order by n.created_at, n.trace_id;
 end
 $$;
 comment on function queen_store.list_named_traces(uuid, text, integer, integer) is
@@ -139,12 +143,15 @@ comment on function queen_store.count_named_traces(uuid, text, integer) is
 -- Called by  TraceReads
 -- Locks      none
 -- Returns    total = names there are, among the first p_max in their order, and so for the page;
---            traces and messages are counted to p_max per name
--- Cost       1 statement: two index probes per name, and p_max notes for each of the page
+--            traces and messages are counted until either has looked at its share of the page per
+--            name: of 1,000,000 index entries, p_max at most, and of 10,000 notes. complete =
+--            false: there may be more
+-- Cost       1 statement: two index probes per name, and these shares
 create or replace function queen_store.list_trace_names(
     p_tenant_id uuid, p_limit integer, p_offset integer, p_max integer)
 returns table (
-    name text, traces bigint, messages bigint, last_seen timestamptz, total bigint)
+    name text, traces bigint, messages bigint, last_seen timestamptz, total bigint,
+    complete boolean)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -185,18 +192,33 @@ begin
         order by l.created_at desc, f.name
         limit p_limit
         offset p_offset
+    ),
+    share as materialized (
+        select p.name, p.last_seen, p.total,
+               least(1000000 / count(*) over (), p_max) as entries,
+               least(10000 / count(*) over (), p_max) as notes
+        from page p
     )
-    select p.name, c.traces, c.messages, p.last_seen, p.total
-    from page p
+    select s.name, c.traces, m.messages, s.last_seen, s.total,
+           c.traces < s.entries and c.traces <= s.notes
+    from share s
     cross join lateral (
-        select count(*) as traces, count(distinct (t.partition_id, t.key)) as messages
+        select count(*) as traces
+        from (
+            select
+            from queen_store.trace_names n
+            where n.tenant_id = p_tenant_id and n.name = s.name
+            limit s.entries) n) c
+    cross join lateral (
+        select count(distinct (t.partition_id, t.key)) as messages
         from (
             select n.trace_id
             from queen_store.trace_names n
-            where n.tenant_id = p_tenant_id and n.name = p.name
-            limit p_max) n
-        join queen_store.traces t on t.id = n.trace_id) c
-    order by p.last_seen desc, p.name;
+            where n.tenant_id = p_tenant_id and n.name = s.name
+            order by n.created_at desc
+            limit s.notes) n
+        join queen_store.traces t on t.id = n.trace_id) m
+    order by s.last_seen desc, s.name;
 end
 $$;
 comment on function queen_store.list_trace_names(uuid, integer, integer, integer) is

@@ -16,7 +16,9 @@ create table queen_store.traces (
     worker text not null,
     created_at timestamptz not null
 );
-create index traces_partition_id_key_idx on queen_store.traces (partition_id, key);
+-- In the order in which the notes of a message are shown: of many only the first are read.
+create index traces_partition_id_key_created_at_idx on queen_store.traces (
+    partition_id, key, created_at, id);
 
 comment on table queen_store.traces is
     'What applications noted about messages: one row per note, never changed, never removed by the broker.';

@@ -51,7 +51,14 @@ final class MessageRoutes {
         Instant to = AdminQuery.time(query, "to");
         String namespace = AdminQuery.filter(query, "namespace");
         int limit = AdminQuery.number(query, "limit", LIMIT, 1, MessageReads.PAGE_MAX);
-        int offset = AdminQuery.number(query, "offset", 0, 0, MessageReads.PAGE_MAX - limit);
+        int offset = AdminQuery.number(query, "offset", 0, 0, Integer.MAX_VALUE);
+        if (offset > MessageReads.PAGE_MAX - limit) {
+            // Clamped it would be the same page again, and whoever pages by offset would not end.
+            throw new QueenException(
+                    Failure.BAD_REQUEST,
+                    "limit and offset must be at most %d together, got %d and %d: go on with after"
+                            .formatted(MessageReads.PAGE_MAX, limit, offset));
+        }
         Filter filter =
                 new Filter(
                         exchange.caller().tenant(),

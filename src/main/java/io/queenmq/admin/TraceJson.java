@@ -20,9 +20,6 @@ import java.util.UUID;
 
 /** Notes of applications about messages, on the wire. Pure. */
 final class TraceJson {
-    /** Whose note it is that names no group. */
-    private static final String NO_GROUP = "__QUEUE_MODE__";
-
     private static final int DATA_BYTES_MAX = 1 << 20;
     private static final int NAMES_MAX = 100;
 
@@ -68,7 +65,9 @@ final class TraceJson {
         return new NewTrace(
                 Ids.partitionNumber(partition),
                 Names.transactionId("transactionId", transactionId),
-                group == null || group.isEmpty() ? NO_GROUP : Names.name("consumerGroup", group),
+                group == null || group.isEmpty()
+                        ? Names.QUEUE_MODE
+                        : Names.name("consumerGroup", group),
                 eventType == null || eventType.isEmpty()
                         ? "info"
                         : Names.name("eventType", eventType),
@@ -153,7 +152,7 @@ final class TraceJson {
             json.raw(",\"trace_count\":").number(name.traces());
             json.raw(",\"message_count\":").number(name.messages());
             json.raw(",\"last_seen\":").millis(name.lastSeen());
-            if (name.traces() == Traces.COUNTED_MAX) {
+            if (!name.complete()) {
                 json.raw(",\"capped\":true");
             }
             json.raw('}');

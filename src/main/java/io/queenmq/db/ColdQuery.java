@@ -37,10 +37,7 @@ public final class ColdQuery<T> {
      * @throws QueenException see {@link ColdReads#read}
      */
     public List<T> ask(@Nullable Object... parameters) {
-        List<@Nullable Object> key = new ArrayList<>(parameters.length);
-        for (Object parameter : parameters) {
-            key.add(parameter);
-        }
+        List<@Nullable Object> key = list(parameters);
         CompletableFuture<List<T>> mine = new CompletableFuture<>();
         CompletableFuture<List<T>> others = asked.putIfAbsent(key, mine);
         if (others != null) {
@@ -57,6 +54,24 @@ public final class ColdQuery<T> {
         } finally {
             asked.remove(key, mine);
         }
+    }
+
+    /**
+     * The same, asked after the call began: for an answer that must not be older than another one
+     * which the caller has. A shared one may have been on its way for seconds.
+     *
+     * @throws QueenException see {@link ColdReads#read}
+     */
+    public List<T> askAnew(@Nullable Object... parameters) {
+        return reads.read(name, sql, list(parameters), row);
+    }
+
+    private static List<@Nullable Object> list(@Nullable Object... parameters) {
+        List<@Nullable Object> list = new ArrayList<>(parameters.length);
+        for (Object parameter : parameters) {
+            list.add(parameter);
+        }
+        return list;
     }
 
     /** A point in time in a row; null where there is none. */

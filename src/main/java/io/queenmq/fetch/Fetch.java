@@ -4,10 +4,7 @@ import io.queenmq.db.Database;
 import io.queenmq.ready.Poll;
 import io.queenmq.ready.ReadyLanes;
 import io.queenmq.runtime.Clock;
-import java.time.Duration;
 import java.util.List;
-import java.util.function.BooleanSupplier;
-import java.util.function.Consumer;
 
 /**
  * Reads the log of partitions from offsets on; who finds nothing may wait for it, holding no
@@ -16,9 +13,6 @@ import java.util.function.Consumer;
 public final class Fetch {
     /** Of one call, but for the first commit that is read. */
     private static final int BYTES_MAX = 64 << 20;
-
-    /** Bounds the silence where a hint of another broker was lost. */
-    private static final Duration REVISIT = Duration.ofSeconds(1);
 
     private final FetchProcedures procedures;
     private final ReadyLanes ready;
@@ -33,33 +27,42 @@ public final class Fetch {
     /**
      * Reads, or waits until there is enough to read, or an entry cannot be read.
      *
-     * @param onGone runs what it is given when the client has gone
-     * @param isGone whether it has
-     * @return one answer per entry, in their order
+     * @return one answer per entry, in their order; none if the client has left
      */
-    public List<Fetched> fetch(
-            FetchRequest request, Consumer<Runnable> onGone, BooleanSupplier isGone) {
+    public List<Fetched> fetch(FetchRequest request, FetchClient client) {
+        // A waiting call may look many times at what is too little for it: messages are read once.
+        List<Located> located = locate(request, client);
+        if (client.isGone()) {
+            return List.of();
+        }
+        client.expectAnswer(
+                located.stream().mapToLong(Located::messages).sum(),
+                located.stream().mapToLong(Located::bytes).sum());
+        return procedures.read(request, located);
+    }
+
+    private List<Located> locate(FetchRequest request, FetchClient client) {
         long deadline = clock.nanos() + request.patience().toNanos();
-        List<Fetched> found = procedures.fetch(request, BYTES_MAX);
-        if (request.patience().isZero() || isEnough(request, found)) {
-            return found;
+        List<Located> located = procedures.locate(request, BYTES_MAX);
+        if (request.patience().isZero() || isEnough(request, located)) {
+            return located;
         }
         Poll poll = ready.open();
         try {
-            onGone.accept(poll::wake);
+            client.onGone(poll::wake);
             while (true) {
                 enter(request, poll);
                 try {
                     // Entered first: what is stored from here on wakes it.
-                    found = procedures.fetch(request, BYTES_MAX);
-                    if (isEnough(request, found)
-                            || isGone.getAsBoolean()
+                    located = procedures.locate(request, BYTES_MAX);
+                    if (isEnough(request, located)
+                            || client.isGone()
                             || ready.isStopping()
                             || clock.nanos() - deadline >= 0
                             || Thread.currentThread().isInterrupted()) {
-                        return found;
+                        return located;
                     }
-                    poll.await(Math.min(deadline, clock.nanos() + REVISIT.toNanos()));
+                    poll.await(deadline);
                 } finally {
                     leave(request, poll);
                 }
@@ -70,13 +73,13 @@ public final class Fetch {
         }
     }
 
-    private static boolean isEnough(FetchRequest request, List<Fetched> found) {
+    private static boolean isEnough(FetchRequest request, List<Located> located) {
         long bytes = 0;
-        for (Fetched fetched : found) {
-            if (fetched.verdict() != Fetched.Verdict.OK) {
+        for (Located lane : located) {
+            if (lane.verdict() != Fetched.Verdict.OK) {
                 return true;
             }
-            bytes += fetched.bytes();
+            bytes += lane.bytes();
         }
         return bytes >= request.bytesMin();
     }

@@ -9,7 +9,7 @@ import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Reads segments from offsets on. */
+/** Finds segments from offsets on, and reads them. */
 final class FetchProcedures {
     private final Database database;
 
@@ -18,18 +18,19 @@ final class FetchProcedures {
     }
 
     /** One answer per entry, in their order. */
-    List<Fetched> fetch(FetchRequest request, int bytesMax) {
+    List<Located> locate(FetchRequest request, int bytesMax) {
         return database.repeatable(
-                "fetch",
+                "find_segments",
                 session -> {
                     try (PreparedStatement statement =
                             session.connection()
                                     .prepareStatement(
-                                            "select * from queen_store.fetch(?, ?, ?, ?, ?, ?)")) {
+                                            "select * from queen_store.find_segments("
+                                                    + "?, ?, ?, ?, ?, ?)")) {
                         bind(statement, session.connection(), request);
                         statement.setInt(6, bytesMax);
                         try (ResultSet row = statement.executeQuery()) {
-                            return read(row, request);
+                            return located(row, request.entries().size());
                         }
                     }
                 });
@@ -57,37 +58,28 @@ final class FetchProcedures {
         statement.setArray(5, connection.createArrayOf("int4", bytes));
     }
 
-    private static List<Fetched> read(ResultSet row, FetchRequest request) throws SQLException {
-        List<Fetched> fetched = new ArrayList<>(request.entries().size());
+    private static List<Located> located(ResultSet row, int entries) throws SQLException {
+        List<Located> located = new ArrayList<>(entries);
         while (row.next()) {
-            int entry = row.getInt("ordinal") - 1;
-            if (entry == fetched.size()) {
-                fetched.add(
-                        new Fetched(
+            if (row.getInt("ordinal") > located.size()) {
+                located.add(
+                        new Located(
                                 verdict(row.getString("verdict")),
+                                row.getLong("partition_id"),
                                 row.getLong("log_start"),
                                 row.getLong("last_offset"),
-                                List.of()));
+                                new ArrayList<>()));
             }
-            byte[] frames = row.getBytes("frames");
-            if (frames != null) {
-                long base = row.getLong("base_offset");
-                long from = request.entries().get(entry).offset();
-                fetched.set(
-                        entry,
-                        fetched.get(entry)
-                                .with(
-                                        new Fetched.Run(
-                                                row.getLong("partition_id"),
-                                                base,
-                                                (int) Math.max(0, from - base),
-                                                row.getObject("created_at", OffsetDateTime.class)
-                                                        .toInstant(),
-                                                row.getBytes("keys"),
-                                                frames)));
+            long base = row.getLong("base_offset");
+            if (!row.wasNull()) {
+                located.getLast()
+                        .segments()
+                        .add(
+                                new Located.Segment(
+                                        base, row.getInt("messages"), row.getInt("bytes")));
             }
         }
-        return fetched;
+        return located;
     }
 
     private static Fetched.Verdict verdict(String text) {
@@ -96,5 +88,70 @@ final class FetchProcedures {
             case "out_of_range" -> Fetched.Verdict.OUT_OF_RANGE;
             default -> Fetched.Verdict.OK;
         };
+    }
+
+    /** Reads what was found; what is gone since ends its partition. */
+    List<Fetched> read(FetchRequest request, List<Located> located) {
+        List<Long> lanes = new ArrayList<>();
+        List<Long> bases = new ArrayList<>();
+        for (Located lane : located) {
+            for (Located.Segment segment : lane.segments()) {
+                lanes.add(lane.partitionNumber());
+                bases.add(segment.baseOffset());
+            }
+        }
+        if (lanes.isEmpty()) {
+            return located.stream().map(lane -> lane.with(List.of())).toList();
+        }
+        return database.repeatable(
+                "read_segments",
+                session -> {
+                    Connection connection = session.connection();
+                    try (PreparedStatement statement =
+                            connection.prepareStatement(
+                                    "select ordinal, created_at, keys, frames"
+                                            + " from queen_store.read_segments(?, ?)")) {
+                        statement.setArray(1, connection.createArrayOf("int8", lanes.toArray()));
+                        statement.setArray(2, connection.createArrayOf("int8", bases.toArray()));
+                        try (ResultSet row = statement.executeQuery()) {
+                            return fetched(row, request, located);
+                        }
+                    }
+                });
+    }
+
+    private static List<Fetched> fetched(ResultSet row, FetchRequest request, List<Located> located)
+            throws SQLException {
+        List<Fetched> fetched = new ArrayList<>(located.size());
+        int ordinal = 0;
+        boolean there = row.next();
+        for (int i = 0; i < located.size(); i++) {
+            Located lane = located.get(i);
+            long from = request.entries().get(i).offset();
+            List<Fetched.Run> runs = new ArrayList<>(lane.segments().size());
+            boolean whole = true;
+            for (Located.Segment segment : lane.segments()) {
+                ordinal++;
+                byte[] frames = null;
+                if (there && row.getInt("ordinal") == ordinal) {
+                    frames = whole ? row.getBytes("frames") : null;
+                    if (frames != null) {
+                        runs.add(
+                                new Fetched.Run(
+                                        lane.partitionNumber(),
+                                        segment.baseOffset(),
+                                        (int) Math.max(0, from - segment.baseOffset()),
+                                        row.getObject("created_at", OffsetDateTime.class)
+                                                .toInstant(),
+                                        row.getBytes("keys"),
+                                        frames));
+                    }
+                    there = row.next();
+                }
+                whole &= frames != null;
+            }
+            fetched.add(lane.with(runs));
+        }
+        return fetched;
     }
 }

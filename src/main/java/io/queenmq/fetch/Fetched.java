@@ -2,7 +2,6 @@ package io.queenmq.fetch;
 
 import io.queenmq.segment.MessageKey;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -38,20 +37,5 @@ public record Fetched(Verdict verdict, long logStart, long lastOffset, List<Run>
         public int count() {
             return keys.length / MessageKey.BYTES - first;
         }
-    }
-
-    Fetched with(Run run) {
-        List<Run> all = new ArrayList<>(runs);
-        all.add(run);
-        return new Fetched(verdict, logStart, lastOffset, all);
-    }
-
-    /** How much it is, every message at least 1. */
-    long bytes() {
-        long bytes = 0;
-        for (Run run : runs) {
-            bytes += Math.max(run.count(), (long) run.frames().length);
-        }
-        return bytes;
     }
 }

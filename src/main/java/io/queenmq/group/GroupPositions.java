@@ -3,6 +3,7 @@ package io.queenmq.group;
 import io.queenmq.db.Database;
 import io.queenmq.db.LostAnswer;
 import io.queenmq.model.Failure;
+import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
 import io.queenmq.ready.ReadyLanes;
 import java.time.Instant;
@@ -16,9 +17,6 @@ import org.jspecify.annotations.Nullable;
  * waits for the database. Whatever changed is told to parked polls, here and at other brokers.
  */
 public final class GroupPositions {
-    /** Pops without a group: they begin at the oldest message whatever is asked for. */
-    private static final String QUEUE_MODE = "__QUEUE_MODE__";
-
     /**
      * What a deletion found.
      *
@@ -77,10 +75,10 @@ public final class GroupPositions {
      * @throws QueenException bad request: the group of pops without one has no subscription
      */
     public int subscribe(UUID tenant, String group, Instant from) {
-        if (group.equals(QUEUE_MODE)) {
+        if (group.equals(Names.QUEUE_MODE)) {
             throw new QueenException(
                     Failure.BAD_REQUEST,
-                    QUEUE_MODE + " has no subscription: it begins at the oldest message");
+                    Names.QUEUE_MODE + " has no subscription: it begins at the oldest message");
         }
         List<GroupProcedures.Subscribed> subscribed =
                 call(() -> procedures.updateSubscription(tenant, group, from));

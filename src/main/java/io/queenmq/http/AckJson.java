@@ -5,7 +5,6 @@ import io.queenmq.ack.AckItem;
 import io.queenmq.ack.AckResult;
 import io.queenmq.ack.AckStatus;
 import io.queenmq.model.Names;
-import io.queenmq.pop.PopRequest;
 import io.queenmq.web.JsonBody;
 import io.queenmq.web.JsonBuffer;
 import java.util.ArrayList;
@@ -95,7 +94,7 @@ final class AckJson {
 
     private static String group(@Nullable String group) {
         return group == null || group.isEmpty()
-                ? PopRequest.QUEUE_MODE
+                ? Names.QUEUE_MODE
                 : Names.name("consumerGroup", group);
     }
 

@@ -30,7 +30,9 @@ final class FetchJson {
     private static final int RECORDS_MAX = 10_000;
 
     private static final int ANSWER_BYTES_MAX = 64 << 20;
-    private static final String DEFAULT_PARTITION = "Default";
+
+    /** Of a message on the wire, but for its payload. */
+    private static final long RECORD_BYTES = 128;
 
     private FetchJson() {}
 
@@ -96,7 +98,9 @@ final class FetchJson {
                 Names.name(place + ".queue", queue),
                 Names.name(
                         place + ".partition",
-                        partition == null || partition.isEmpty() ? DEFAULT_PARTITION : partition),
+                        partition == null || partition.isEmpty()
+                                ? Names.DEFAULT_PARTITION
+                                : partition),
                 offset,
                 bytesMax);
     }
@@ -121,14 +125,8 @@ final class FetchJson {
     }
 
     /** About how many bytes the answer will take. */
-    static long size(List<Fetched> fetched) {
-        long bytes = 0;
-        for (Fetched one : fetched) {
-            for (Fetched.Run run : one.runs()) {
-                bytes += run.frames().length + 128L * run.count();
-            }
-        }
-        return Math.min(bytes, ANSWER_BYTES_MAX);
+    static long size(long messages, long bytes) {
+        return Math.min(bytes + RECORD_BYTES * messages, ANSWER_BYTES_MAX);
     }
 
     static JsonBuffer write(FetchRequest request, List<Fetched> fetched, PayloadCipher cipher) {

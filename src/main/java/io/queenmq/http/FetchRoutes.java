@@ -2,6 +2,7 @@ package io.queenmq.http;
 
 import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.fetch.Fetch;
+import io.queenmq.fetch.FetchClient;
 import io.queenmq.fetch.FetchRequest;
 import io.queenmq.fetch.Fetched;
 import io.queenmq.web.Connection;
@@ -27,12 +28,29 @@ final class FetchRoutes {
         FetchRequest request = FetchJson.read(exchange.caller().tenant(), exchange.body());
         Connection connection = exchange.connection();
         List<Fetched> fetched =
-                request.entries().isEmpty()
-                        ? List.of()
-                        : fetch.fetch(request, connection::onGone, connection::isGone);
+                request.entries().isEmpty() ? List.of() : fetch.fetch(request, client(exchange));
         if (!connection.isGone()) {
-            exchange.expectAnswer(FetchJson.size(fetched));
             exchange.ok(FetchJson.write(request, fetched, cipher));
         }
+    }
+
+    private static FetchClient client(Exchange exchange) {
+        Connection connection = exchange.connection();
+        return new FetchClient() {
+            @Override
+            public boolean isGone() {
+                return connection.isGone();
+            }
+
+            @Override
+            public void onGone(Runnable action) {
+                connection.onGone(action);
+            }
+
+            @Override
+            public void expectAnswer(long messages, long bytes) {
+                exchange.expectAnswer(FetchJson.size(messages, bytes));
+            }
+        };
     }
 }

@@ -137,7 +137,7 @@ final class PopRoutes {
                 exchange.caller().tenant(),
                 scope,
                 group == null || group.isEmpty()
-                        ? PopRequest.QUEUE_MODE
+                        ? Names.QUEUE_MODE
                         : Names.name("consumerGroup", group),
                 batch,
                 lanes,
@@ -160,7 +160,7 @@ final class PopRoutes {
         if (request.conflation() == null || !request.conflation()) {
             return null;
         }
-        if (request.group().equals(PopRequest.QUEUE_MODE)) {
+        if (request.group().equals(Names.QUEUE_MODE)) {
             return "conflation requires consumerGroup: the policy belongs to a group";
         }
         if (request.autoAck()) {

@@ -17,9 +17,6 @@ import org.jspecify.annotations.Nullable;
 
 /** A push as it looks on the wire. Pure. */
 final class PushJson {
-    /** Name of the lane of items that name none. */
-    static final String DEFAULT_PARTITION = "Default";
-
     private static final byte[] INDEX = JsonBuffer.ascii("{\"index\":");
     private static final byte[] MESSAGE_ID = JsonBuffer.ascii(",\"message_id\":");
     private static final byte[] TRANSACTION_ID = JsonBuffer.ascii(",\"transaction_id\":");
@@ -107,7 +104,7 @@ final class PushJson {
             Names.name("items[" + index + "].queue", queue);
         }
         if (partition == null || partition.isEmpty()) {
-            partition = DEFAULT_PARTITION;
+            partition = Names.DEFAULT_PARTITION;
         } else if (previous == null || !partition.equals(previous.partition())) {
             Names.name("items[" + index + "].partition", partition);
         }

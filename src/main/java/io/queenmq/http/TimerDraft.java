@@ -26,8 +26,6 @@ import org.jspecify.annotations.Nullable;
 final class TimerDraft {
     static final int KEY_BYTES_MAX = 512;
 
-    private static final String DEFAULT_PARTITION = PushJson.DEFAULT_PARTITION;
-
     /** Longer than any horizon. */
     private static final Duration FOR_EVER = Duration.ofDays(365_000);
 
@@ -165,7 +163,7 @@ final class TimerDraft {
                 queue,
                 timerKey,
                 partition == null
-                        ? DEFAULT_PARTITION
+                        ? Names.DEFAULT_PARTITION
                         : TimerJson.fit(
                                 "timers_partition_invalid",
                                 path + ".partition",

@@ -10,7 +10,6 @@ import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
 import io.queenmq.model.Slice;
 import io.queenmq.model.Uuids;
-import io.queenmq.pop.PopRequest;
 import io.queenmq.push.PushItem;
 import io.queenmq.timer.TimerOp;
 import io.queenmq.timer.TimerResult;
@@ -325,7 +324,7 @@ final class TransactionJson {
             return new PushItem(
                     fit(() -> Names.name(path() + ".queue", name)),
                     lane == null || lane.isEmpty()
-                            ? PushJson.DEFAULT_PARTITION
+                            ? Names.DEFAULT_PARTITION
                             : fit(() -> Names.name(path() + ".partition", lane)),
                     id == null || id.isEmpty()
                             ? null
@@ -344,7 +343,7 @@ final class TransactionJson {
             String group = text("consumerGroup", consumerGroup);
             return new TransactionAcks.Item(
                     group == null || group.isEmpty()
-                            ? PopRequest.QUEUE_MODE
+                            ? Names.QUEUE_MODE
                             : fit(() -> Names.name(path() + ".consumerGroup", group)),
                     lane(),
                     fit(() -> Names.transactionId(path() + ".transactionId", id)),

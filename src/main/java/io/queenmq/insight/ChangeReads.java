@@ -76,10 +76,11 @@ public final class ChangeReads {
         return safeTime.ask().getFirst();
     }
 
-    /** Partitions of a page; empty = there is no such queue. */
+    /** Partitions of a page, as they are now; empty = there is no such queue. */
     public Optional<List<Change>> changes(UUID tenant, Page page) {
+        // An answer begun before the safe time was would lack what that takes for seen.
         List<Optional<Change>> rows =
-                changes.ask(
+                changes.askAnew(
                         tenant,
                         page.queue(),
                         time(page.since()),

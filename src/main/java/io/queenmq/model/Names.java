@@ -13,6 +13,12 @@ public final class Names {
     /** Longest transactionId, in bytes of UTF-8: its length is stored in 16 bits. */
     public static final int TRANSACTION_ID_BYTES_MAX = 65_535;
 
+    /** Partition of messages that name none. */
+    public static final String DEFAULT_PARTITION = "Default";
+
+    /** The reserved group of pops and acks without one. */
+    public static final String QUEUE_MODE = "__QUEUE_MODE__";
+
     private Names() {}
 
     /** Returns a queue, partition or group that is fit to be stored. */

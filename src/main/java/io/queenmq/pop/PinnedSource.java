@@ -3,6 +3,7 @@ package io.queenmq.pop;
 import io.queenmq.group.Groups;
 import io.queenmq.group.Registration;
 import io.queenmq.group.StartRule;
+import io.queenmq.model.Names;
 import io.queenmq.ready.Findings;
 import io.queenmq.ready.LaneNames;
 import io.queenmq.ready.Poll;
@@ -199,7 +200,7 @@ final class PinnedSource implements Source, Findings {
      */
     private void rememberArrival() {
         if (rule.equals(StartRule.NEW)
-                && !request.group().equals(PopRequest.QUEUE_MODE)
+                && !request.group().equals(Names.QUEUE_MODE)
                 && !request.patience().isZero()) {
             rule = new StartRule(rule.sql(), procedures.safeInstant());
         }

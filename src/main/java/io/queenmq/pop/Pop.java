@@ -7,6 +7,7 @@ import io.queenmq.group.Groups;
 import io.queenmq.group.StartRule;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
+import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
 import io.queenmq.model.UuidMint;
 import io.queenmq.ready.Delivery;
@@ -237,7 +238,7 @@ public final class Pop implements AutoCloseable {
 
     private Source source(PopRequest request) {
         StartRule rule =
-                request.group().equals(PopRequest.QUEUE_MODE)
+                request.group().equals(Names.QUEUE_MODE)
                         ? StartRule.ALL
                         : switch (request.startAt()) {
                             case StartAt.Oldest() -> StartRule.ALL;

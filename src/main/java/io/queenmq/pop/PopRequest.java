@@ -1,5 +1,6 @@
 package io.queenmq.pop;
 
+import io.queenmq.model.Names;
 import java.time.Duration;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -29,8 +30,8 @@ public record PopRequest(
         int leaseSeconds,
         StartAt startAt,
         @Nullable Boolean conflation) {
-    /** The reserved group of pops and acks without one. */
-    public static final String QUEUE_MODE = "__QUEUE_MODE__";
+    /** Group of a pop that names none. */
+    public static final String QUEUE_MODE = Names.QUEUE_MODE;
 
     /** The request names no number of lanes. */
     public static final int UNSAID = -1;

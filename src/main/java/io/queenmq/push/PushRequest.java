@@ -24,8 +24,6 @@ import org.jspecify.annotations.Nullable;
  * together again when every lane is answered.
  */
 final class PushRequest {
-    private static final String DEFAULT_PARTITION = "Default";
-
     /** The messages of a lane, as they are found. */
     private static final class Draft {
         final int ordinal;
@@ -112,7 +110,7 @@ final class PushRequest {
         String queue = Names.name("items[" + index + "].queue", item.queue());
         String partition =
                 item.partition().isEmpty()
-                        ? DEFAULT_PARTITION
+                        ? Names.DEFAULT_PARTITION
                         : Names.name("items[" + index + "].partition", item.partition());
         return new LaneName(tenant, queue, partition);
     }

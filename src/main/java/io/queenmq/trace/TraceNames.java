@@ -12,8 +12,10 @@ public record TraceNames(List<Name> names, long total) {
     /**
      * A name.
      *
-     * @param traces notes that have it, counted to {@link Traces#COUNTED_MAX}
+     * @param traces notes that have it
      * @param messages that these are about
+     * @param complete whether both are the whole number: counting has a bound
      */
-    public record Name(String name, long traces, long messages, Instant lastSeen) {}
+    public record Name(
+            String name, long traces, long messages, Instant lastSeen, boolean complete) {}
 }

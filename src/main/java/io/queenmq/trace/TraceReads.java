@@ -53,7 +53,8 @@ final class TraceReads {
                                                 row.column("name").getString(),
                                                 row.column("traces").getLong(),
                                                 row.column("messages").getLong(),
-                                                at(row, "last_seen")),
+                                                at(row, "last_seen"),
+                                                row.column("complete").getBoolean()),
                                         row.column("total").getLong()));
     }
 

@@ -1,3 +1,4 @@
+/** Listener, router, bodies and JSON: all that edge rooms know of HTTP. */
 @NullMarked
 package io.queenmq.web;
 

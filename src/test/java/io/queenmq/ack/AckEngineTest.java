@@ -18,6 +18,7 @@ import io.micrometer.core.instrument.Counter;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Caller;
 import io.queenmq.model.Ids;
+import io.queenmq.model.Names;
 import io.queenmq.pop.PopRequest;
 import io.queenmq.pop.PopResult;
 import io.queenmq.runtime.Clock;
@@ -129,7 +130,7 @@ class AckEngineTest {
         List<AckResult> acks =
                 engine.ack.ack(
                         Caller.DEFAULT_TENANT,
-                        PopRequest.QUEUE_MODE,
+                        Names.QUEUE_MODE,
                         List.of(
                                 item(delivered.get(0), result.leaseId(), AckStatus.COMPLETED),
                                 item(delivered.get(1), result.leaseId(), AckStatus.FAILED),
@@ -163,7 +164,7 @@ class AckEngineTest {
                                         ? AckStatus.FAILED
                                         : AckStatus.COMPLETED));
             }
-            engine.ack.ack(Caller.DEFAULT_TENANT, PopRequest.QUEUE_MODE, items);
+            engine.ack.ack(Caller.DEFAULT_TENANT, Names.QUEUE_MODE, items);
         }
         assertTrue(deliveries <= 5, "delivered " + deliveries + " times");
         List<?> dead =
@@ -293,7 +294,7 @@ class AckEngineTest {
                 engine.ack
                         .ack(
                                 new UUID(1, 2),
-                                PopRequest.QUEUE_MODE,
+                                Names.QUEUE_MODE,
                                 List.of(item(message, null, AckStatus.COMPLETED)))
                         .getFirst()
                         .error());
@@ -313,7 +314,7 @@ class AckEngineTest {
         List<AckResult> acks =
                 engine.ack.ack(
                         Caller.DEFAULT_TENANT,
-                        PopRequest.QUEUE_MODE,
+                        Names.QUEUE_MODE,
                         List.of(
                                 item(delivered.get(0), result.leaseId(), AckStatus.COMPLETED),
                                 withLease(delivered.get(1), UUID.randomUUID().toString()),
@@ -426,9 +427,7 @@ class AckEngineTest {
     }
 
     private static AckResult one(AckItem item) {
-        return engine.ack
-                .ack(Caller.DEFAULT_TENANT, PopRequest.QUEUE_MODE, List.of(item))
-                .getFirst();
+        return engine.ack.ack(Caller.DEFAULT_TENANT, Names.QUEUE_MODE, List.of(item)).getFirst();
     }
 
     private static void meet(CyclicBarrier barrier) {

@@ -3,12 +3,11 @@ package io.queenmq.ack;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Buffers;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -126,7 +125,7 @@ class DeadLetterPlanTest {
         StringBuilder report = new StringBuilder();
         boolean within = true;
         for (Call call : CALLS) {
-            int buffers = buffers(call.sql());
+            int buffers = Buffers.of(connection, call.sql());
             within &= buffers <= call.buffersMax();
             report.append(buffers).append(" of ").append(call.buffersMax()).append("  ");
             report.append(call.sql(), 0, 40).append('\n');
@@ -154,21 +153,5 @@ class DeadLetterPlanTest {
                                 + " where schemaname = 'queen_store'")
                         .getFirst()[0];
         return rows instanceof Long count ? count : -1;
-    }
-
-    /** Of the whole call, as the outermost plan node reports it. */
-    private static int buffers(String call) throws SQLException {
-        StringBuilder plan = new StringBuilder();
-        for (@Nullable Object[] row :
-                run("explain (analyze, buffers, timing off, summary off) select * from " + call)) {
-            plan.append(row[0]).append('\n');
-        }
-        Matcher matcher =
-                Pattern.compile("Buffers: shared(?: hit=(\\d+))?(?: read=(\\d+))?").matcher(plan);
-        return matcher.find() ? number(matcher.group(1)) + number(matcher.group(2)) : 0;
-    }
-
-    private static int number(@Nullable String digits) {
-        return digits == null ? 0 : Integer.parseInt(digits);
     }
 }

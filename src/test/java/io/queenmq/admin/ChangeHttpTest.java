@@ -4,9 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
+import io.queenmq.testkit.Lines;
 import io.queenmq.testkit.TestBroker;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -16,6 +18,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -74,6 +77,38 @@ class ChangeHttpTest {
                         .at("entries", 0);
         assertEquals(List.of("c"), rest.each("partitions", "name"));
         assertTrue(rest.isNull("next"));
+    }
+
+    /** Who shared an answer that is older than its safeTime would take for seen what it lacks. */
+    @Test
+    @Contract("change-2")
+    void everyCallLooksForItselfAfterItKnowsItsSafeTime() throws SQLException {
+        http.push("orders", "p", "1");
+        String body = "{\"entries\":[" + entry("") + "]}";
+        try (Connection holder = broker.database().connect();
+                Connection watcher = broker.database().connect()) {
+            holder.setAutoCommit(false);
+            Lines.lines(holder, "lock table queen_store.queues in access exclusive mode");
+            List<CompletableFuture<Http.Reply>> calls = new ArrayList<>();
+            for (int i = 0; i < 2; i++) {
+                calls.add(http.postLater("/api/v1/partitions/changed", body));
+            }
+            Await.until(
+                    "both look",
+                    () ->
+                            Lines.line(
+                                            watcher,
+                                            "select count(*) from pg_stat_activity where"
+                                                    + " wait_event_type = 'Lock' and query like"
+                                                    + " '%list_changes(%'")
+                                    .equals("2"));
+            holder.rollback();
+            for (CompletableFuture<Http.Reply> call : calls) {
+                assertEquals(
+                        List.of("p"),
+                        call.join().json().at("entries", 0).each("partitions", "name"));
+            }
+        }
     }
 
     @Test

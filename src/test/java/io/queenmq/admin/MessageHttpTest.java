@@ -156,6 +156,9 @@ class MessageHttpTest {
                 list("?queue=orders&partition=p2").each("messages", "transactionId"));
         Http.Reply bad = http.get("/api/v1/messages?after=yesterday");
         assertEquals(400, bad.status());
+        Http.Reply deep = http.get("/api/v1/messages?limit=1000&offset=1000");
+        assertEquals(400, deep.status(), "it would be the first page again");
+        assertTrue(deep.json().text("error").contains("go on with after"), deep.body());
     }
 
     @Test

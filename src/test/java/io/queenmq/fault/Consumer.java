@@ -1,6 +1,6 @@
 package io.queenmq.fault;
 
-import io.queenmq.pop.PopRequest;
+import io.queenmq.model.Names;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -16,9 +16,9 @@ final class Consumer {
     /** How it takes messages and ends their leases. */
     enum Manner {
         /** Acknowledges each batch as a whole. */
-        WHOLE_BATCHES(PopRequest.QUEUE_MODE),
+        WHOLE_BATCHES(Names.QUEUE_MODE),
         /** Renews the lease, acknowledges a part, then by turns gives back the rest or ends it. */
-        STEP_BY_STEP(PopRequest.QUEUE_MODE),
+        STEP_BY_STEP(Names.QUEUE_MODE),
         /** Another group, whose messages count as acknowledged before they leave the broker. */
         AT_MOST_ONCE("listeners"),
         /**

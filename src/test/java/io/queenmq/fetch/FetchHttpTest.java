@@ -3,6 +3,7 @@ package io.queenmq.fetch;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
@@ -16,6 +17,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -205,6 +209,68 @@ class FetchHttpTest {
                 http.post("/api/v1/fetch", body(",\"maxWaitMs\":30000", entry("none", "x", 0, "")))
                         .json();
         assertEquals("UNKNOWN_TOPIC_OR_PARTITION", failed.text("entries", 0, "error"));
+    }
+
+    @Test
+    @Contract("fetch-4")
+    void whoWaitsReadsMessagesOnceHoweverOftenItLooks() {
+        String rest = ",\"maxWaitMs\":30000,\"minBytes\":100000";
+        http.push("orders", "y", "1");
+        double read = calls("read_segments");
+        CompletableFuture<Http.Reply> fetched =
+                http.postLater("/api/v1/fetch", body(rest, entry("orders", "x", 0, "")));
+        for (int i = 0; i < 3; i++) {
+            broker.awaitParked(1);
+            double looked = calls("find_segments");
+            http.push("orders", "x", "\"" + "x".repeat(40_000) + "\"");
+            Await.until("it looks", () -> calls("find_segments") > looked);
+        }
+        assertEquals(
+                List.of("0", "1", "2"),
+                fetched.join().json().at("entries", 0).each("records", "offset"));
+        assertEquals(read + 1, calls("read_segments"));
+    }
+
+    private static double calls(String statement) {
+        Matcher count =
+                Pattern.compile(
+                                "queen_db_call_seconds_count\\{statement=\""
+                                        + statement
+                                        + "\"} (.*)")
+                        .matcher(broker.metrics());
+        return count.find() ? Double.parseDouble(count.group(1)) : 0;
+    }
+
+    @Test
+    @Contract("fetch-3")
+    void manySmallCommitsAreReadUpToTheBytesThatAreWanted() throws SQLException {
+        http.push("orders", "x", "0");
+        try (Connection connection = database.connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute(
+                    "insert into queen_store.segments (epoch, partition_id, base_offset,"
+                            + " end_offset, created_at, flush_id, keys, frames) select s.epoch,"
+                            + " s.partition_id, n, n, s.created_at, n, s.keys, s.frames from"
+                            + " queen_store.partitions p join queen_store.queues q on q.id ="
+                            + " p.queue_id join queen_store.segments s on s.partition_id = p.id"
+                            + " cross join generate_series(1, 299) n where q.tenant_id = '"
+                            + tenant
+                            + "'");
+            statement.execute(
+                    "update queen_store.partitions p set last_offset = 299 from queen_store.queues"
+                            + " q where q.id = p.queue_id and q.tenant_id = '"
+                            + tenant
+                            + "'");
+        }
+        Json all = fetch(entry("orders", "x", 7, "")).at("entries", 0);
+        assertEquals(
+                IntStream.range(7, 300).mapToObj(Integer::toString).toList(),
+                all.each("records", "offset"));
+        int bytes = 60 * (16 + 4 + 2);
+        assertTrue(
+                fetch(entry("orders", "x", 0, ",\"maxBytes\":" + bytes))
+                                .size("entries", 0, "records")
+                        > 50);
     }
 
     @Test

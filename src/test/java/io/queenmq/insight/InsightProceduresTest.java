@@ -128,7 +128,7 @@ class InsightProceduresTest {
                 List.of(),
                 lines(
                         "select * from queen_store.oldest_unread((select id from"
-                                + " queen_store.groups))"));
+                                + " queen_store.groups), 100)"));
         lines(
                 "insert into queen_store.segments (epoch, partition_id, base_offset, end_offset,"
                         + " created_at, flush_id, keys, frames)"
@@ -139,7 +139,7 @@ class InsightProceduresTest {
                 lines(
                         "select p.name, u.unread_at = timestamptz '2026-02-03Z'"
                                 + " from queen_store.groups g"
-                                + " cross join lateral queen_store.oldest_unread(g.id) u"
+                                + " cross join lateral queen_store.oldest_unread(g.id, 100) u"
                                 + " join queen_store.partitions p on p.id = u.partition_id"));
     }
 }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.model.Caller;
 import io.queenmq.model.Failure;
+import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
 import io.queenmq.ready.Findings;
 import io.queenmq.runtime.Clock;
@@ -127,7 +128,7 @@ class ClaimCombinerTest {
                 new PopRequest(
                         Caller.DEFAULT_TENANT,
                         new PopScope.Queue("q"),
-                        PopRequest.QUEUE_MODE,
+                        Names.QUEUE_MODE,
                         1,
                         1,
                         false,

@@ -15,6 +15,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.ack.AckStatus;
+import io.queenmq.model.Names;
 import io.queenmq.testkit.Await;
 import io.queenmq.testkit.ConsumeEngine;
 import io.queenmq.testkit.Contract;
@@ -167,7 +168,7 @@ class PopEngineTest {
     void pinnedPopsServeTheirLaneOnlyAndWakeOnTheRelease() throws Exception {
         engine.push("pinned", "a", "a1", "a2");
         engine.push("pinned", "b", "b1");
-        PopRequest pinned = request(new PopScope.Partition("pinned", "a"), PopRequest.QUEUE_MODE);
+        PopRequest pinned = request(new PopScope.Partition("pinned", "a"), Names.QUEUE_MODE);
         PopResult first = engine.pop(sized(pinned, 1, 1));
         assertEquals(List.of("a1"), payloads(first));
         CompletableFuture<PopResult> second = park(waiting(pinned, Duration.ofSeconds(60)));
@@ -178,7 +179,7 @@ class PopEngineTest {
     @Test
     void discoveryFindsQueuesByLabelsAndThoseThatAppearWhileItWaits() throws Exception {
         engine.push("disco.one", "a", "1");
-        PopRequest discovery = request(new PopScope.Labels("disco", ""), PopRequest.QUEUE_MODE);
+        PopRequest discovery = request(new PopScope.Labels("disco", ""), Names.QUEUE_MODE);
         PopResult result = engine.pop(discovery);
         assertEquals("disco.one", result.lanes().getFirst().queue());
         CompletableFuture<PopResult> answer =

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.model.Names;
 import io.queenmq.ready.Poll;
 import io.queenmq.testkit.Await;
 import io.queenmq.testkit.ConsumeEngine;
@@ -241,8 +242,7 @@ class PopHoldTest {
         engine.push("q", "b", "1", "2", "3");
         hold("q", LONGEST);
         engine.groups.everythingChanged();
-        PopResult taken =
-                engine.pop(request(new PopScope.Partition("q", "b"), PopRequest.QUEUE_MODE));
+        PopResult taken = engine.pop(request(new PopScope.Partition("q", "b"), Names.QUEUE_MODE));
         Poller poller = new Poller(waiting(sized(queueMode("q"), 4, 0), LONG)).awaitParked();
         engine.pop.giveBack(taken);
         assertEquals(4, payloads(poller.soon()).size());

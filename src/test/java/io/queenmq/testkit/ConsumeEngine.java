@@ -15,6 +15,7 @@ import io.queenmq.hint.HintOutbox;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Caller;
 import io.queenmq.model.Ids;
+import io.queenmq.model.Names;
 import io.queenmq.model.UuidMint;
 import io.queenmq.pop.Client;
 import io.queenmq.pop.Pop;
@@ -180,7 +181,7 @@ public final class ConsumeEngine implements AutoCloseable {
 
     /** A pop without a group, one lane at most, that does not wait. */
     public static PopRequest queueMode(String queue) {
-        return request(new PopScope.Queue(queue), PopRequest.QUEUE_MODE);
+        return request(new PopScope.Queue(queue), Names.QUEUE_MODE);
     }
 
     public static PopRequest request(PopScope scope, String group) {
