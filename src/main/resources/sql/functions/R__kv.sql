@@ -25,7 +25,7 @@
 --                        then with the value and version that are there. The value of an applied
 --                        put is not repeated.
 --            A key that is absent has version 0.
--- Raises     40001 if an expired row was removed between the two steps; brokers repeat the call
+-- Raises     40001 key_removed (an expired row, between the two steps); brokers repeat the call
 -- Cost       per kind of operation 1 statement of primary key probes; with writes or checks up to 3
 --            more that tell what to make, make it, and lock
 create or replace function queen_store.apply_kv(
@@ -145,8 +145,8 @@ begin
                 where i.op in ('check', 'put', 'delete', 'incr') and i.item <> all (v_done)
                 order by i.namespace collate "C", i.key collate "C", i.op = 'check') i) l;
         if v_gone then
-            raise exception using errcode = 'serialization_failure',
-                message = 'a key was removed while the call waited',
+            raise exception using errcode = '40001', message = 'key_removed',
+                detail = 'an expired key was removed while the call waited',
                 hint = 'Repeat the call, as after any serialization failure.';
         end if;
         -- After the locks: a key may have expired while the call waited for them.

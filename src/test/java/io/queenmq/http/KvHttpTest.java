@@ -79,17 +79,11 @@ class KvHttpTest {
     }
 
     private void expire(String key) {
+        String sql =
+                "update queen_store.kv set expires_at = clock_timestamp() - interval '1 s'"
+                        + " where namespace = ? and key = ? returning 1";
         try (Connection connection = broker.database().connect()) {
-            assertEquals(
-                    1,
-                    TestDatabase.rows(
-                                    connection,
-                                    "update queen_store.kv set expires_at = clock_timestamp() -"
-                                            + " interval '1 s' where namespace = ? and key = ?"
-                                            + " returning 1",
-                                    ns,
-                                    key)
-                            .size());
+            assertEquals(1, TestDatabase.rows(connection, sql, ns, key).size());
         } catch (SQLException e) {
             throw new AssertionError(e);
         }
@@ -436,7 +430,8 @@ class KvHttpTest {
     @Test
     void batchesInAnyOrderNeverWaitInACircle() {
         run(put("a", "1"), put("b", "1"));
-        double before = deadlocks();
+        String deadlocks = "queen_db_retries_total\\{reason=\"deadlock\"}";
+        double before = broker.metric(deadlocks);
         String one = batch(put("a", "2"), put("b", "2"));
         String other = batch(put("b", "3"), "\"op\":\"delete\",\"key\":\"a\"");
         // No more at once than have room, or some are told to come again.
@@ -446,11 +441,7 @@ class KvHttpTest {
                     .toList()
                     .forEach(call -> assertEquals(200, call.join().status(), call.join().body()));
         }
-        assertEquals(before, deadlocks());
-    }
-
-    private double deadlocks() {
-        return broker.metric("queen_db_retries_total\\{reason=\"deadlock\"}");
+        assertEquals(before, broker.metric(deadlocks));
     }
 
     private Json list(String more) {
