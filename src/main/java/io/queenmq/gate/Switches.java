@@ -7,9 +7,11 @@ import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
 import io.queenmq.runtime.Loop;
 import java.time.Duration;
+import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * The switches as this broker knows them: read at the start, when another broker tells of a change,
@@ -22,6 +24,17 @@ public final class Switches implements AutoCloseable {
     private final SwitchProcedures procedures;
     private final HintOutbox outbox;
     private final Loop loop;
+
+    /** Guards what follows. */
+    private final ReentrantLock lock = new ReentrantLock();
+
+    /** What was set here and the database did not take. */
+    private final Map<Switch, Boolean> ofThisBroker = new EnumMap<>(Switch.class);
+
+    /** Raised when something is set: rows that were read before are no news then. */
+    private long revision;
+
+    /** Written under the lock only. */
     private volatile Set<Switch> off = Set.of();
 
     /** Reads them once, if the database answers. */
@@ -60,6 +73,44 @@ public final class Switches implements AutoCloseable {
      * @return whether it did; if not, the others and the next start of this broker do not know
      */
     public boolean set(Map<Switch, Boolean> wanted) {
+        holdHere(wanted);
+        try {
+            procedures.write(wanted);
+        } catch (QueenException e) {
+            LOG.log(
+                    System.Logger.Level.WARNING,
+                    "switches are set on this broker alone: the database did not take them",
+                    e);
+            return false;
+        }
+        mirrored(wanted);
+        outbox.everythingChanged();
+        return true;
+    }
+
+    private void holdHere(Map<Switch, Boolean> wanted) {
+        lock.lock();
+        try {
+            revision++;
+            ofThisBroker.putAll(wanted);
+            off = with(off, wanted);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void mirrored(Map<Switch, Boolean> written) {
+        lock.lock();
+        try {
+            revision++;
+            // Somebody may have set them otherwise since.
+            written.forEach(ofThisBroker::remove);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static Set<Switch> with(Set<Switch> off, Map<Switch, Boolean> wanted) {
         Set<Switch> next = EnumSet.noneOf(Switch.class);
         next.addAll(off);
         wanted.forEach(
@@ -70,22 +121,34 @@ public final class Switches implements AutoCloseable {
                         next.add(one);
                     }
                 });
-        off = next;
-        try {
-            procedures.write(wanted);
-        } catch (QueenException e) {
-            LOG.log(
-                    System.Logger.Level.WARNING,
-                    "switches are set on this broker alone: the database did not take them",
-                    e);
-            return false;
-        }
-        outbox.everythingChanged();
-        return true;
+        return next;
     }
 
     private void read() {
-        off = procedures.readOff();
+        while (!isNews(revision(), procedures.readOff())) {
+            // Something was set meanwhile.
+        }
+    }
+
+    private long revision() {
+        lock.lock();
+        try {
+            return revision;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private boolean isNews(long asOf, Set<Switch> rows) {
+        lock.lock();
+        try {
+            if (asOf == revision) {
+                off = with(rows, ofThisBroker);
+            }
+            return asOf == revision;
+        } finally {
+            lock.unlock();
+        }
     }
 
     @Override
