@@ -154,11 +154,6 @@ final class TimerDraft {
         if (partition != null && partition.isEmpty()) {
             throw TimerJson.bad("timers_partition_invalid", path + ".partition must not be empty");
         }
-        if (flag("payloadZstd")) {
-            throw TimerJson.bad(
-                    "timers_payload_zstd",
-                    path + ".payloadZstd: payloads are stored as text, send it uncompressed");
-        }
         return new TimerOp.Schedule(
                 queue,
                 timerKey,
@@ -242,17 +237,32 @@ final class TimerDraft {
                 || (strict && payload.token() == JsonToken.VALUE_NULL)) {
             throw TimerJson.bad("timers_payload_required", path + ".payload is required");
         }
+        boolean packed = flag("payloadZstd");
         if (!strict) {
+            if (packed) {
+                throw notPacked("is for payloads in base64, where delayMs is given");
+            }
             within(bounds, payload.raw().length());
             return payload.raw();
         }
         byte[] bytes = decoded(payload);
         within(bounds, bytes.length);
+        if (packed) {
+            bytes = Zstd.unpacked(bytes, bounds.payloadBytesMax());
+            if (bytes == null) {
+                throw notPacked("is set, and the payload is no whole frame of zstd");
+            }
+            within(bounds, bytes.length);
+        }
         if (!TimerJson.isJson(bytes)) {
             throw TimerJson.bad(
                     "timers_payload_not_json", path + ".payload must be base64 of one JSON value");
         }
         return Slice.of(bytes);
+    }
+
+    private QueenException notPacked(String why) {
+        return TimerJson.bad("timers_payload_zstd", path + ".payloadZstd " + why);
     }
 
     private byte[] decoded(Field payload) {
