@@ -15,6 +15,7 @@ import io.queenmq.db.Migrations;
 import io.queenmq.dedup.KeyMemory;
 import io.queenmq.embedded.EmbeddedPostgres;
 import io.queenmq.fetch.Fetch;
+import io.queenmq.gate.Quotas;
 import io.queenmq.gate.Switch;
 import io.queenmq.gate.Switches;
 import io.queenmq.group.GroupPositions;
@@ -113,6 +114,8 @@ public final class Broker implements AutoCloseable {
 
             HintOutbox outbox = new HintOutbox();
             Switches switches = parts.own("gate", new Switches(database, outbox, metrics, clock));
+            Quotas quotas =
+                    parts.own("quotas", new Quotas(config.kv().quotas(), database, metrics, clock));
             TimerAlarm alarm = new TimerAlarm(outbox, clock);
             ReadyLanes ready =
                     parts.own(
@@ -210,7 +213,7 @@ public final class Broker implements AutoCloseable {
                                     metrics,
                                     clock));
             ack.start();
-            Kv kv = new Kv(config.kv(), database, coldReads, switches, metrics, clock);
+            Kv kv = new Kv(config.kv(), database, coldReads, switches, quotas, metrics, clock);
 
             Timers timers =
                     parts.own(
@@ -225,6 +228,7 @@ public final class Broker implements AutoCloseable {
                                     alarm,
                                     carrier::isListening,
                                     switches,
+                                    quotas,
                                     mint,
                                     metrics,
                                     clock));
@@ -270,6 +274,7 @@ public final class Broker implements AutoCloseable {
                             new DeadLetters(database, coldReads, ready, cipher, clock),
                             new Traces(database, coldReads, mint),
                             switches,
+                            quotas,
                             new OnCall(database, counts::tellNow),
                             ready,
                             cipher,

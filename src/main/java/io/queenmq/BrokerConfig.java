@@ -9,6 +9,7 @@ import io.queenmq.config.Variables;
 import io.queenmq.count.ReportConfig;
 import io.queenmq.db.DatabaseConfig;
 import io.queenmq.dedup.DedupConfig;
+import io.queenmq.gate.QuotaConfig;
 import io.queenmq.group.GroupsConfig;
 import io.queenmq.http.HttpConfig;
 import io.queenmq.kv.KvConfig;
@@ -138,6 +139,12 @@ public record BrokerConfig(
                     "JWT_ENABLED is true, but this version checks no tokens and would be open to"
                             + " everybody: unset it, and let a proxy in front check them");
         }
+        if (settings.get(Variables.TENANCY_HEADER) && !settings.get(Variables.TRUSTED_PROXY)) {
+            throw new BadSetting(
+                    "QUEEN_TENANCY_HEADER is true, and whoever reaches this broker could name any"
+                            + " tenant: put a proxy in front that sets x-queen-tenant and drops what"
+                            + " clients say, then set QUEEN_KV_TRUSTED_PROXY to true");
+        }
         DatabaseConfig database = database(settings);
         return new BrokerConfig(
                 embedded(settings)
@@ -219,7 +226,17 @@ public record BrokerConfig(
                         .map(Math::toIntExact)
                         .orElse(KvConfig.inflight(database.poolSize())),
                 Math.toIntExact(settings.get(KvVariables.KV_SHED_AFTER)),
-                kvRates(settings));
+                kvRates(settings),
+                quotas(settings));
+    }
+
+    private static QuotaConfig quotas(Settings settings) {
+        return new QuotaConfig(
+                settings.find(KvVariables.KV_REQUIRE_GRANT)
+                        .orElse(settings.get(Variables.TENANCY_HEADER)),
+                Duration.ofMillis(settings.get(KvVariables.KV_QUOTA_REFRESH_MS)),
+                Math.toIntExact(settings.get(KvVariables.KV_QUOTA_RELEASE_PERCENT)),
+                Math.toIntExact(settings.get(KvVariables.KV_QUOTA_HOT_PERCENT)));
     }
 
     private static KvRates kvRates(Settings settings) {
@@ -273,7 +290,8 @@ public record BrokerConfig(
                                 Duration.ofHours(settings.get(Variables.EPOCH_HOURS))),
                 new StatisticsConfig(
                         Duration.ofMillis(settings.get(Variables.STATS_INTERVAL_MS)),
-                        Duration.ofMillis(settings.get(Variables.RECOUNT_INTERVAL_MS))));
+                        Duration.ofMillis(settings.get(Variables.RECOUNT_INTERVAL_MS)),
+                        Duration.ofMillis(settings.get(KvVariables.KV_USAGE_EVERY_MS))));
     }
 
     private static QueueConfig queue(Settings settings) {

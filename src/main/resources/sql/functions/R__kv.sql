@@ -378,7 +378,7 @@ comment on function queen_store.apply_kv(
 -- queen_store.run_kv: a call of its own. If an operation that must be applied is not, nothing of
 -- the call takes effect; what it says of its operations stands nevertheless.
 -- Called by  KvProcedures
--- Locks      kv, as apply_kv; waits up to 1 s for each
+-- Locks      kv, as apply_kv; waits up to p_wait_ms for each
 -- Returns    as apply_kv; and if nothing took effect one row undone
 -- Raises     QN409 kv_precondition is raised to undo what was done, and caught here
 -- Cost       as apply_kv; one subtransaction if an operation must be applied
@@ -386,19 +386,20 @@ create or replace function queen_store.run_kv(
     p_tenant_id uuid, p_ops text[], p_namespaces text[], p_keys text[], p_values text[],
     p_ttl_seconds bigint[], p_expects bigint[], p_deltas numeric[], p_mins numeric[],
     p_maxs numeric[], p_afters text[], p_limits integer[], p_keys_only boolean[],
-    p_required boolean[], p_read_bytes bigint)
+    p_required boolean[], p_read_bytes bigint, p_wait_ms bigint)
 returns table (
     item integer, verdict text, key text, value text, version bigint, expires_at timestamptz,
     updated_at timestamptz)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
-set lock_timeout = '1s'
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
     v_lost boolean := false;
 begin
+    -- Until the end of the transaction, which is the call.
+    perform set_config('lock_timeout', p_wait_ms::text, true);
     if true <> all (p_required) then
         return query
         select *
@@ -430,8 +431,8 @@ $$;
 
 comment on function queen_store.run_kv(
     uuid, text[], text[], text[], text[], bigint[], bigint[], numeric[], numeric[], numeric[],
-    text[], integer[], boolean[], boolean[], bigint) is
-    'Reads and writes any number of keys, unless an operation that must be applied is not: then verdicts and no effect. Locks: kv, as apply_kv; waits up to 1 s for each.';
+    text[], integer[], boolean[], boolean[], bigint, bigint) is
+    'Reads and writes any number of keys, unless an operation that must be applied is not: then verdicts and no effect. Locks: kv, as apply_kv; waits up to p_wait_ms for each.';
 
 -- queen_store.kv_number: a JSON number that counters can count with.
 -- Called by  apply_kv

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.queenmq.config.BadSetting;
 import io.queenmq.config.Settings;
 import io.queenmq.db.DatabaseConfig;
+import io.queenmq.gate.QuotaConfig;
 import io.queenmq.maintain.MaintainConfig;
 import io.queenmq.maintain.StatisticsConfig;
 import io.queenmq.queue.Queues;
@@ -49,6 +50,14 @@ class BrokerConfigTest {
     }
 
     @Test
+    void believesNoNameOfATenantThatAnybodyCouldHaveSaid() {
+        BadSetting refusal =
+                assertThrows(BadSetting.class, () -> from("QUEEN_TENANCY_HEADER", "true"));
+        assertTrue(refusal.toString().contains("QUEEN_KV_TRUSTED_PROXY"));
+        assertFalse(from("QUEEN_KV_TRUSTED_PROXY", "true").web().tenancy());
+    }
+
+    @Test
     void anOlderNameOfNewIsNew() {
         assertTrue(from("DEFAULT_SUBSCRIPTION_MODE", "new_only").http().groupsStartAtNow());
         assertFalse(from("DEFAULT_SUBSCRIPTION_MODE", "all").http().groupsStartAtNow());
@@ -73,6 +82,7 @@ class BrokerConfigTest {
                         "QUEEN_CONFIGURE_MODE", "merge",
                         "QUEEN_DEDUP_CACHE_MB", "7",
                         "QUEEN_TENANCY_HEADER", "1",
+                        "QUEEN_KV_TRUSTED_PROXY", "1",
                         "RETENTION_INTERVAL", "1000",
                         "RETENTION_BATCH_SIZE", "7",
                         "QUEEN_PARTITION_CLEANUP_ENABLED", "false",
@@ -97,7 +107,11 @@ class BrokerConfigTest {
                         "QUEEN_SWEEPER_MAX_FIRE_BYTES", "1700",
                         "QUEEN_SWEEPER_MAX_ATTEMPTS", "18",
                         "QUEEN_SWEEPER_BACKOFF_MIN_MS", "19",
-                        "QUEEN_SWEEPER_BACKOFF_MAX_MS", "20");
+                        "QUEEN_SWEEPER_BACKOFF_MAX_MS", "20",
+                        "QUEEN_KV_USAGE_EVERY_MS", "4000",
+                        "QUEEN_KV_QUOTA_REFRESH_MS", "5000",
+                        "QUEEN_KV_QUOTA_RELEASE_PERCENT", "50",
+                        "QUEEN_KV_QUOTA_HOT_PERCENT", "40");
         assertEquals(7000, config.web().port());
         assertEquals("127.0.0.1", config.web().host());
         assertEquals(2048, config.web().bodyBytesMax());
@@ -124,8 +138,21 @@ class BrokerConfigTest {
                         MaintainConfig.DEFAULT
                                 .epochs()
                                 .withBounds(20_000, 100L << 20, Duration.ofHours(5)),
-                        new StatisticsConfig(Duration.ofSeconds(2), Duration.ofSeconds(3))),
+                        new StatisticsConfig(
+                                Duration.ofSeconds(2),
+                                Duration.ofSeconds(3),
+                                Duration.ofSeconds(4))),
                 config.maintain());
+        // Where there are tenants they need a grant, unless somebody says otherwise.
+        assertEquals(new QuotaConfig(true, Duration.ofSeconds(5), 50, 40), config.kv().quotas());
+        assertFalse(
+                from(
+                                "QUEEN_TENANCY_HEADER", "1",
+                                "QUEEN_KV_TRUSTED_PROXY", "1",
+                                "QUEEN_KV_REQUIRE_GRANT", "0")
+                        .kv()
+                        .quotas()
+                        .requireGrant());
         assertEquals(
                 new TimersConfig(
                         1_000,

@@ -3,11 +3,13 @@ package io.queenmq.admin;
 import io.queenmq.ack.DeadLetters;
 import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.db.ColdReads;
+import io.queenmq.gate.Quotas;
 import io.queenmq.gate.Switches;
 import io.queenmq.group.GroupPositions;
 import io.queenmq.insight.AnalyticsReads;
 import io.queenmq.insight.ChangeReads;
 import io.queenmq.insight.DeadLetterDepthReads;
+import io.queenmq.insight.FootprintReads;
 import io.queenmq.insight.GroupReads;
 import io.queenmq.insight.LaneReads;
 import io.queenmq.insight.MessageReads;
@@ -35,6 +37,7 @@ public final class AdminPlane {
     private final TraceRoutes traces;
     private final ChangeRoutes changes;
     private final SwitchRoutes switches;
+    private final QuotaRoutes quotas;
     private final MaintenanceRoutes maintenance;
     private final StatusRoutes status;
     private final AnalyticsRoutes analytics;
@@ -52,6 +55,7 @@ public final class AdminPlane {
             DeadLetters deadLetters,
             Traces traces,
             Switches switches,
+            Quotas quotas,
             OnCall onCall,
             ReadyLanes ready,
             PayloadCipher cipher,
@@ -69,7 +73,8 @@ public final class AdminPlane {
                         new DeadLetterDepthReads(reads, clock),
                         new ClusterMetrics(new TrafficReads(reads, clock)),
                         clock);
-        this.switches = new SwitchRoutes(switches);
+        this.switches = new SwitchRoutes(switches, quotas);
+        this.quotas = new QuotaRoutes(quotas);
         this.maintenance = new MaintenanceRoutes(switches, metrics);
         this.status = new StatusRoutes(new StatusReads(reads), databaseTakesWrites, clock);
         this.analytics = new AnalyticsRoutes(new AnalyticsReads(reads), clock);
@@ -82,7 +87,11 @@ public final class AdminPlane {
         this.messages = new MessageRoutes(new MessageReads(reads), queues, cipher, clock);
         this.resources =
                 new ResourceRoutes(
-                        queues, new QueueListReads(reads, clock), new LaneReads(reads), clock);
+                        queues,
+                        new QueueListReads(reads, clock),
+                        new LaneReads(reads),
+                        new FootprintReads(reads),
+                        clock);
     }
 
     /** Adds the routes. */
@@ -95,6 +104,7 @@ public final class AdminPlane {
         traces.addTo(routes);
         changes.addTo(routes);
         switches.addTo(routes);
+        quotas.addTo(routes);
         maintenance.addTo(routes);
         status.addTo(routes);
         analytics.addTo(routes);

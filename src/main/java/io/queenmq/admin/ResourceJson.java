@@ -1,5 +1,6 @@
 package io.queenmq.admin;
 
+import io.queenmq.insight.FootprintReads.Footprint;
 import io.queenmq.insight.LaneReads;
 import io.queenmq.insight.QueueListReads;
 import io.queenmq.model.Ids;
@@ -58,7 +59,12 @@ final class ResourceJson {
         return json.decimal(value == null ? 0 : value);
     }
 
-    static JsonBuffer queues(QueueListReads.Page page) {
+    /**
+     * The list of queues.
+     *
+     * @param footprint what the tenant keeps beside them; null = nobody knows now
+     */
+    static JsonBuffer queues(QueueListReads.Page page, @Nullable Footprint footprint) {
         JsonBuffer json = new JsonBuffer(1_024).raw("{\"queues\":[");
         for (QueueListReads.QueueRow queue : page.queues()) {
             comma(json);
@@ -72,7 +78,14 @@ final class ResourceJson {
             json.raw(",\"processing\":").number(queue.processing());
             json.raw("},\"statsAge\":").number(queue.ageSeconds()).raw('}');
         }
-        return json.raw("],\"total\":").number(page.total()).raw('}');
+        json.raw("],\"total\":").number(page.total());
+        if (footprint != null) {
+            json.raw(",\"kvRows\":").number(footprint.kvRows());
+            json.raw(",\"kvBytes\":").number(footprint.kvBytes());
+            json.raw(",\"timerRows\":").number(footprint.timerRows());
+            json.raw(",\"timerBytes\":").number(footprint.timerBytes());
+        }
+        return json.raw('}');
     }
 
     static JsonBuffer status(QueueListReads.Page page, int limit, int offset) {

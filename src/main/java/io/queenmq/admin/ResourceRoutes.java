@@ -1,10 +1,13 @@
 package io.queenmq.admin;
 
+import io.queenmq.insight.FootprintReads;
+import io.queenmq.insight.FootprintReads.Footprint;
 import io.queenmq.insight.LaneReads;
 import io.queenmq.insight.QueueListReads;
 import io.queenmq.insight.QueueListReads.Filter;
 import io.queenmq.model.Caller;
 import io.queenmq.model.Names;
+import io.queenmq.model.QueenException;
 import io.queenmq.queue.QueueReads;
 import io.queenmq.runtime.Clock;
 import io.queenmq.web.Exchange;
@@ -28,12 +31,19 @@ final class ResourceRoutes {
     private final QueueReads queues;
     private final QueueListReads lists;
     private final LaneReads lanes;
+    private final FootprintReads footprints;
     private final Clock clock;
 
-    ResourceRoutes(QueueReads queues, QueueListReads lists, LaneReads lanes, Clock clock) {
+    ResourceRoutes(
+            QueueReads queues,
+            QueueListReads lists,
+            LaneReads lanes,
+            FootprintReads footprints,
+            Clock clock) {
         this.queues = queues;
         this.lists = lists;
         this.lanes = lanes;
+        this.footprints = footprints;
         this.clock = clock;
     }
 
@@ -66,7 +76,16 @@ final class ResourceRoutes {
                         false,
                         !"cached".equals(query.text("stats")),
                         QueueListReads.PAGE_MAX);
-        exchange.ok(ResourceJson.queues(lists.list(filter)));
+        exchange.ok(ResourceJson.queues(lists.list(filter), footprint(exchange.caller().tenant())));
+    }
+
+    /** Nothing may be said of it, but the list is not refused for that. */
+    private @Nullable Footprint footprint(UUID tenant) {
+        try {
+            return footprints.of(tenant);
+        } catch (QueenException e) {
+            return null;
+        }
     }
 
     private void status(Exchange exchange) {

@@ -1,6 +1,7 @@
 package io.queenmq.admin;
 
 import com.fasterxml.jackson.core.JsonToken;
+import io.queenmq.gate.Quotas;
 import io.queenmq.gate.Switch;
 import io.queenmq.gate.Switches;
 import io.queenmq.web.Exchange;
@@ -10,14 +11,16 @@ import io.queenmq.web.Router;
 import java.util.EnumMap;
 import java.util.Map;
 
-/** {@code /api/v1/system/kv-timers}: what operators have switched off. */
+/** {@code /api/v1/system/kv-timers}: what operators have switched off, and how quotas stand. */
 final class SwitchRoutes {
     private static final String PATH = "/api/v1/system/kv-timers";
 
     private final Switches switches;
+    private final Quotas quotas;
 
-    SwitchRoutes(Switches switches) {
+    SwitchRoutes(Switches switches, Quotas quotas) {
         this.switches = switches;
+        this.quotas = quotas;
     }
 
     void addTo(Router.Builder routes) {
@@ -57,12 +60,19 @@ final class SwitchRoutes {
     }
 
     private JsonBuffer state() {
-        return new JsonBuffer(128)
+        Quotas.State known = quotas.state();
+        return new JsonBuffer(192)
                 .raw("{\"kvEnabled\":")
                 .bool(switches.isOn(Switch.KV))
                 .raw(",\"timersScheduleEnabled\":")
                 .bool(switches.isOn(Switch.TIMERS_SCHEDULE))
                 .raw(",\"timersFireEnabled\":")
-                .bool(switches.isOn(Switch.TIMERS_FIRE));
+                .bool(switches.isOn(Switch.TIMERS_FIRE))
+                .raw(",\"quotaTenants\":")
+                .number(known.tenants())
+                .raw(",\"quotaAgeMs\":")
+                .number(known.ageMs())
+                .raw(",\"quotaHot\":")
+                .number(known.hot());
     }
 }

@@ -180,6 +180,9 @@ public final class Combiner<K, W extends Work<K>> {
                             KV_DISABLED,
                             TIMERS_DISABLED,
                             TIMER_HORIZON_EXCEEDED,
+                            FEATURE_GATED,
+                            KV_QUOTA_EXCEEDED,
+                            TIMERS_QUOTA_EXCEEDED,
                             BUSY,
                             INTERNAL ->
                             false;

@@ -120,6 +120,48 @@ public final class KvVariables {
                     "tenants",
                     "How many tenants are told apart there; further ones are refused.");
 
+    public static final Variable<Boolean> KV_REQUIRE_GRANT =
+            Variable.flag(
+                    "QUEEN_KV_REQUIRE_GRANT",
+                    Optional.empty(),
+                    "as `QUEEN_TENANCY_HEADER`",
+                    "Whether keys and timers are refused to tenants without a quota.");
+    public static final Variable<Long> KV_USAGE_EVERY_MS =
+            Variable.number(
+                    "QUEEN_KV_USAGE_EVERY_MS",
+                    300_000,
+                    100,
+                    86_400_000,
+                    "ms",
+                    "From one measurement of what tenants have of keys and timers to the next, if"
+                            + " anything has changed; longer where there is much to measure.");
+    public static final Variable<Long> KV_QUOTA_REFRESH_MS =
+            Variable.number(
+                    "QUEEN_KV_QUOTA_REFRESH_MS",
+                    30_000,
+                    100,
+                    3_600_000,
+                    "ms",
+                    "How late a broker may learn of quotas that were set at another one.");
+    public static final Variable<Long> KV_QUOTA_RELEASE_PERCENT =
+            Variable.number(
+                    "QUEEN_KV_QUOTA_RELEASE_PERCENT",
+                    90,
+                    1,
+                    100,
+                    "%",
+                    "A tenant that had used a quota up may write again once it has so much of it or"
+                            + " less.");
+    public static final Variable<Long> KV_QUOTA_HOT_PERCENT =
+            Variable.number(
+                    "QUEEN_KV_QUOTA_HOT_PERCENT",
+                    80,
+                    1,
+                    100,
+                    "%",
+                    "A tenant that may have used so much of a quota is measured every"
+                            + " `QUEEN_KV_QUOTA_REFRESH_MS`.");
+
     /** All of them, in the order of the manual. */
     static final List<Variable<?>> ALL =
             List.of(
@@ -136,7 +178,12 @@ public final class KvVariables {
                     KV_WRITE_RATE,
                     KV_WRITE_BURST,
                     KV_CELL_RATE,
-                    KV_MAX_TENANTS);
+                    KV_MAX_TENANTS,
+                    KV_REQUIRE_GRANT,
+                    KV_USAGE_EVERY_MS,
+                    KV_QUOTA_REFRESH_MS,
+                    KV_QUOTA_RELEASE_PERCENT,
+                    KV_QUOTA_HOT_PERCENT);
 
     private KvVariables() {}
 }

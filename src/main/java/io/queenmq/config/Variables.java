@@ -49,6 +49,14 @@ public final class Variables {
                     "false",
                     "Whether the header `x-queen-tenant` names the tenant of a request. Only behind a"
                             + " proxy that sets it.");
+    public static final Variable<Boolean> TRUSTED_PROXY =
+            Variable.flag(
+                    "QUEEN_KV_TRUSTED_PROXY",
+                    Optional.of(false),
+                    "false",
+                    "Says that whatever reaches this broker has passed a proxy which sets"
+                            + " `x-queen-tenant` and drops what clients say. `QUEEN_TENANCY_HEADER`"
+                            + " needs it.");
     public static final Variable<Boolean> JWT_ENABLED =
             Variable.flag(
                     "JWT_ENABLED",
@@ -390,6 +398,7 @@ public final class Variables {
                         SUBSCRIPTION_MODE,
                         CONFIGURE_MODE,
                         TENANCY_HEADER,
+                        TRUSTED_PROXY,
                         JWT_ENABLED));
         sections.put(
                 "Database",

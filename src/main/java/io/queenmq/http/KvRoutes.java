@@ -131,7 +131,10 @@ final class KvRoutes {
                     RATE_LIMITED,
                     KV_DISABLED,
                     TIMERS_DISABLED,
-                    TIMER_HORIZON_EXCEEDED ->
+                    TIMER_HORIZON_EXCEEDED,
+                    FEATURE_GATED,
+                    KV_QUOTA_EXCEEDED,
+                    TIMERS_QUOTA_EXCEEDED ->
                     new Refused(failure.code(), e.reason(), e.detail());
             case INTERNAL -> new Refused("kv_error", null, "internal error");
         };

@@ -19,6 +19,11 @@ final class TimerRoutes {
     private static final int LIST_LIMIT_MAX = 1_000;
     private static final int PREFIX_BYTES_MAX = 128;
 
+    /** What of a refused call nobody would have refused. */
+    private static final String HINT =
+            "nothing of the call was done; DELETE /api/v1/timers/:queue/:timerKey cancels a timer"
+                    + " whatever is refused";
+
     private final Timers timers;
 
     TimerRoutes(Timers timers) {
@@ -34,7 +39,14 @@ final class TimerRoutes {
 
     private void change(Exchange exchange) {
         List<TimerOp> ops = TimerJson.read(exchange.body(), timers.config());
-        exchange.ok(TimerJson.write(timers.change(exchange.caller(), ops)));
+        try {
+            exchange.ok(TimerJson.write(timers.change(exchange.caller(), ops)));
+        } catch (QueenException e) {
+            if (ops.stream().map(Object::getClass).distinct().count() > 1) {
+                exchange.hint("x-queen-timers-hint", HINT);
+            }
+            throw e;
+        }
     }
 
     private void cancel(Exchange exchange) {
@@ -143,8 +155,18 @@ final class TimerRoutes {
                             "timers_bad_request",
                             e.reason() == null ? "timers_bad_request" : e.reason(),
                             e.detail());
-            case QUEUE_ENCRYPTED, BODY_TOO_LARGE, TIMERS_DISABLED, KV_DISABLED, RATE_LIMITED ->
-                    body(e.failure().code(), e.failure().code(), e.detail());
+            case QUEUE_ENCRYPTED,
+                    BODY_TOO_LARGE,
+                    TIMERS_DISABLED,
+                    KV_DISABLED,
+                    RATE_LIMITED,
+                    FEATURE_GATED,
+                    KV_QUOTA_EXCEEDED,
+                    TIMERS_QUOTA_EXCEEDED ->
+                    body(
+                            e.failure().code(),
+                            e.reason() == null ? e.failure().code() : e.reason(),
+                            e.detail());
             case PAYLOAD_TOO_LARGE ->
                     body(e.failure().code(), "timers_payload_too_large", e.detail());
             case TIMER_HORIZON_EXCEEDED -> body(e.failure().code(), "timers_horizon", e.detail());

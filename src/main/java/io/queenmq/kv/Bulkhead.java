@@ -11,23 +11,32 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * How many calls may be in the database at once, so that keys never take the connections of
- * messages. Whoever finds no room waits for it a moment. After a run of refusals writes do not wait
- * any more, until somebody had room again: what a retry cannot do without goes on. Any thread.
+ * messages. Beside them a few may wait for keys that somebody holds. Whoever finds no room waits
+ * for it a moment. After a run of refusals writes do not wait any more, until somebody had room
+ * again: what a retry cannot do without goes on. Any thread.
  */
 final class Bulkhead {
     static final String REJECTED = "queen_kv_read_rejected_total";
     static final String REJECTED_WHAT =
             "Calls on keys that were refused before the database was asked.";
 
+    /** One such call for so many others. */
+    private static final int WAITING_SHARE = 4;
+
     private static final Duration PATIENCE = Duration.ofSeconds(1);
 
     private final Semaphore room;
+
+    /** For calls that wait for a key that somebody holds. */
+    private final Semaphore waitingRoom;
+
     private final int shedAfter;
     private final AtomicInteger refusedInARow = new AtomicInteger();
     private final Counter refused;
 
     Bulkhead(KvConfig config, Metrics metrics) {
         this.room = new Semaphore(config.inflightMax(), true);
+        this.waitingRoom = new Semaphore(Math.max(1, config.inflightMax() / WAITING_SHARE));
         this.shedAfter = config.shedAfter();
         this.refused = metrics.counter(REJECTED, REJECTED_WHAT, "reason", "pool");
         String pool = "queen_kv_pool";
@@ -68,5 +77,21 @@ final class Bulkhead {
 
     void leave() {
         room.release();
+    }
+
+    /**
+     * Goes on with a call that has left, to wait for a key; {@link #leaveWaiting} ends that.
+     *
+     * @throws QueenException busy: enough calls do
+     */
+    void enterToWait() {
+        if (!waitingRoom.tryAcquire()) {
+            throw new QueenException(
+                    Failure.BUSY, "a key stayed locked, and enough calls wait for locked keys");
+        }
+    }
+
+    void leaveWaiting() {
+        waitingRoom.release();
     }
 }

@@ -3,6 +3,7 @@ package io.queenmq.kv;
 import io.micrometer.core.instrument.Counter;
 import io.queenmq.db.ColdReads;
 import io.queenmq.db.Database;
+import io.queenmq.gate.Quotas;
 import io.queenmq.gate.Switch;
 import io.queenmq.gate.Switches;
 import io.queenmq.metrics.Metrics;
@@ -15,6 +16,12 @@ import java.util.List;
 
 /** The use cases of keys. Any thread; a caller blocks while its call runs. */
 public final class Kv {
+    /** How long a call waits for a key at first. */
+    private static final Duration BRIEF = Duration.ofMillis(50);
+
+    /** How long it does if that was not enough. */
+    private static final Duration PATIENCE = Duration.ofSeconds(1);
+
     private final KvConfig config;
     private final KvRules rules;
     private final KvProcedures procedures;
@@ -22,7 +29,9 @@ public final class Kv {
     private final Bulkhead bulkhead;
     private final RateLimit rateLimit;
     private final Switches switches;
+    private final Quotas quotas;
     private final Counter disabled;
+    private final Counter overQuota;
     private final Clock clock;
     private final KvMeters meters;
 
@@ -31,6 +40,7 @@ public final class Kv {
             Database database,
             ColdReads coldReads,
             Switches switches,
+            Quotas quotas,
             Metrics metrics,
             Clock clock) {
         this.config = config;
@@ -40,8 +50,11 @@ public final class Kv {
         this.bulkhead = new Bulkhead(config, metrics);
         this.rateLimit = new RateLimit(config.rates(), metrics, clock);
         this.switches = switches;
+        this.quotas = quotas;
         this.disabled =
                 metrics.counter(Bulkhead.REJECTED, Bulkhead.REJECTED_WHAT, "reason", "disabled");
+        this.overQuota =
+                metrics.counter(Bulkhead.REJECTED, Bulkhead.REJECTED_WHAT, "reason", "quota");
         this.clock = clock;
         this.meters = new KvMeters(metrics);
     }
@@ -67,32 +80,76 @@ public final class Kv {
     /**
      * Carries operations out, in one commit.
      *
-     * @throws QueenException disabled, rate limited, bad request, payload too large; overloaded,
-     *     busy, deadline, database away, stopping: certainly nothing took effect; outcome unknown
+     * @throws QueenException disabled, feature gated, rate limited, quota exceeded, bad request,
+     *     payload too large; overloaded, busy, deadline, database away, stopping: certainly nothing
+     *     took effect; outcome unknown
      */
     public KvAnswer apply(Caller caller, List<KvOp> ops) {
-        refuseIfOff();
+        admit(caller);
         rules.check(ops);
         if (ops.isEmpty()) {
             return new KvAnswer.Done(List.of());
         }
+        takeTurn(caller, writes(ops));
         return call(caller, ops);
     }
 
+    private static boolean writes(List<KvOp> ops) {
+        return ops.stream().anyMatch(KvOp.Write.class::isInstance);
+    }
+
     /**
-     * Refuses whatever is asked while an operator wants it so.
+     * Refuses whatever is asked while an operator wants it so, of all tenants or of this one.
      *
-     * @throws QueenException disabled
+     * @throws QueenException disabled, feature gated
      */
-    void refuseIfOff() {
+    void admit(Caller caller) {
         if (!switches.isOn(Switch.KV)) {
             disabled.increment();
             throw new QueenException(
                     Failure.KV_DISABLED, "keys are switched off; nothing of the call was done");
         }
+        countingRefusals(() -> quotas.requireGrant(caller.tenant()));
     }
 
-    /** The same for operations of this room's own making, none of them required. */
+    private void countingRefusals(Runnable check) {
+        try {
+            check.run();
+        } catch (QueenException e) {
+            overQuota.increment();
+            throw e;
+        }
+    }
+
+    /**
+     * One call more of the tenant.
+     *
+     * @throws QueenException rate limited
+     */
+    void takeTurn(Caller caller, boolean writes) {
+        rateLimit.take(caller.tenant(), writes, quotas.of(caller.tenant()));
+    }
+
+    /** A call, and what it may add to what the tenant keeps. */
+    private KvCall taken(Caller caller, List<KvOp> ops) {
+        KvCall call = new KvCall(caller.tenant(), ops, config.readBytesMax());
+        KvGrowth most = KvGrowth.most(ops);
+        countingRefusals(() -> quotas.takeKeys(caller.tenant(), most.rows(), most.bytes()));
+        return call;
+    }
+
+    private void giveBack(KvCall call, KvGrowth growth) {
+        quotas.giveBackKeys(call.tenant(), growth.rows(), growth.bytes());
+    }
+
+    /** Whether nothing of it can have taken effect. */
+    private static boolean isDefinite(RuntimeException e) {
+        return e instanceof QueenException refusal
+                && refusal.failure() != Failure.OUTCOME_UNKNOWN
+                && refusal.failure() != Failure.DEADLINE;
+    }
+
+    /** The same for operations of this room's own making, none of them required; takes no turn. */
     List<KvResult> run(Caller caller, List<KvOp> ops) {
         return switch (call(caller, ops)) {
             case KvAnswer.Done(List<KvResult> results) -> results;
@@ -102,40 +159,72 @@ public final class Kv {
     }
 
     private KvAnswer call(Caller caller, List<KvOp> ops) {
-        KvCall call = new KvCall(ops, config.readBytesMax());
-        rateLimit.take(caller.tenant(), call.writes());
-        bulkhead.enter(call.writes());
+        KvCall call = taken(caller, ops);
+        try {
+            return carryOut(caller, call);
+        } catch (RuntimeException e) {
+            if (isDefinite(e)) {
+                giveBack(call, KvGrowth.most(ops));
+            }
+            throw e;
+        }
+    }
+
+    private KvAnswer carryOut(Caller caller, KvCall call) {
         long start = clock.nanos();
         try {
-            boolean applied = procedures.apply(caller.tenant(), call);
-            meters.took(ops, Duration.ofNanos(clock.nanos() - start));
+            boolean applied = attempt(caller, call);
+            meters.took(call.ops(), Duration.ofNanos(clock.nanos() - start));
             return applied ? new KvAnswer.Done(done(call)) : undone(call);
         } catch (RuntimeException e) {
-            meters.failed(ops);
+            meters.failed(call.ops());
             throw e;
+        }
+    }
+
+    /**
+     * Keys that somebody holds are waited for with other connections than keys that nobody does: or
+     * a few calls on one of them would stand in the way of all.
+     */
+    private boolean attempt(Caller caller, KvCall call) {
+        bulkhead.enter(call.writes());
+        try {
+            return procedures.apply(caller.tenant(), call, BRIEF);
+        } catch (QueenException e) {
+            if (e.failure() != Failure.BUSY) {
+                throw e;
+            }
         } finally {
             bulkhead.leave();
+        }
+        bulkhead.enterToWait();
+        try {
+            return procedures.apply(caller.tenant(), call, PATIENCE);
+        } finally {
+            bulkhead.leaveWaiting();
         }
     }
 
     /**
      * Operations to be carried out by the call of a transaction.
      *
-     * @throws QueenException disabled, rate limited, bad request, payload too large
+     * @throws QueenException disabled, feature gated, rate limited, quota exceeded, bad request,
+     *     payload too large
      */
     public KvCall enlist(Caller caller, List<KvOp> ops) {
-        KvCall call = new KvCall(ops, config.readBytesMax());
-        if (!call.isEmpty()) {
-            refuseIfOff();
-            rules.checkTransaction(ops);
-            rateLimit.take(caller.tenant(), call.writes());
+        if (ops.isEmpty()) {
+            return new KvCall(caller.tenant(), ops, config.readBytesMax());
         }
-        return call;
+        admit(caller);
+        rules.checkTransaction(ops);
+        takeTurn(caller, writes(ops));
+        return taken(caller, ops);
     }
 
     /** What a call was answered that took effect, of its own or with a transaction. */
     public List<KvResult> done(KvCall call) {
         List<KvResult> results = call.results();
+        giveBack(call, KvGrowth.most(call.ops()).minus(KvGrowth.done(call.ops(), results)));
         meters.done(call.ops(), results);
         return results;
     }
@@ -143,6 +232,7 @@ public final class Kv {
     /** What stood in the way of a call that was taken back. */
     public KvAnswer.PreconditionLost undone(KvCall call) {
         meters.undone(call.ops());
+        giveBack(call, KvGrowth.most(call.ops()));
         return call.lost();
     }
 }

@@ -9,6 +9,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,6 +42,7 @@ public final class KvCall {
 
     private static final int READ_COLUMNS = 3;
 
+    private final UUID tenant;
     private final List<KvOp> ops;
     private final List<Item> items = new ArrayList<>();
     private final int readBytesMax;
@@ -48,7 +50,8 @@ public final class KvCall {
     /** By operation; of a read of several keys more than one. */
     private List<List<Row>> answers = List.of();
 
-    KvCall(List<KvOp> ops, int readBytesMax) {
+    KvCall(UUID tenant, List<KvOp> ops, int readBytesMax) {
+        this.tenant = tenant;
         this.ops = ops;
         this.readBytesMax = readBytesMax;
         for (int i = 0; i < ops.size(); i++) {
@@ -89,6 +92,10 @@ public final class KvCall {
 
     public boolean isEmpty() {
         return ops.isEmpty();
+    }
+
+    UUID tenant() {
+        return tenant;
     }
 
     public List<KvOp> ops() {

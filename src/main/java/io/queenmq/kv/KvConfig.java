@@ -1,5 +1,7 @@
 package io.queenmq.kv;
 
+import io.queenmq.gate.QuotaConfig;
+
 /**
  * Bounds of key/value.
  *
@@ -12,6 +14,7 @@ package io.queenmq.kv;
  * @param inflightMax calls in the database at once: the data plane keeps the other connections
  * @param shedAfter refusals in a row after which writes do not wait any more
  * @param rates how many calls a tenant may make
+ * @param quotas how it is seen to that tenants keep no more than they may
  */
 public record KvConfig(
         int valueBytesMax,
@@ -22,7 +25,8 @@ public record KvConfig(
         int prefixLimitMax,
         int inflightMax,
         int shedAfter,
-        KvRates rates) {
+        KvRates rates,
+        QuotaConfig quotas) {
 
     /** Longest value that the table takes. */
     public static final int VALUE_BYTES_CEILING = 1 << 20;
@@ -41,7 +45,8 @@ public record KvConfig(
                 1_000,
                 inflight(poolSize),
                 5,
-                KvRates.NONE);
+                KvRates.NONE,
+                QuotaConfig.DEFAULT);
     }
 
     /** A tenth of the connections, within reason. */

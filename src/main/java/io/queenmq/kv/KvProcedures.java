@@ -8,6 +8,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Timestamp;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.UUID;
@@ -17,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 public final class KvProcedures {
     private static final String RUN =
             "select item, verdict, key, value, version, expires_at, updated_at from"
-                    + " queen_store.run_kv(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+                    + " queen_store.run_kv(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
     private final Database database;
 
@@ -28,9 +29,10 @@ public final class KvProcedures {
     /**
      * Carries the call out.
      *
+     * @param patience how long it waits for a key that somebody holds, each of three times
      * @return false = nothing took effect: an operation that had to be applied is not
      */
-    boolean apply(UUID tenant, KvCall call) {
+    boolean apply(UUID tenant, KvCall call, Duration patience) {
         Database.Work<Boolean> work =
                 session -> {
                     call.begin();
@@ -41,6 +43,7 @@ public final class KvProcedures {
                         at = bind(statement, at, call.pageColumns());
                         at = bind(statement, at, List.of(call.required()));
                         statement.setLong(at, call.readBytesMax());
+                        statement.setLong(at + 1, patience.toMillis());
                         try (ResultSet rows = statement.executeQuery()) {
                             return read(rows, call);
                         }

@@ -27,6 +27,8 @@ import org.jspecify.annotations.Nullable;
  * had been free. Any thread.
  */
 public final class Locks {
+    private static final System.Logger LOG = System.getLogger(Locks.class.getName());
+
     /** Where the keys are. */
     public static final String NAMESPACE = "queen-locks";
 
@@ -99,11 +101,12 @@ public final class Locks {
      * @throws QueenException as {@link Kv#apply}
      */
     public List<LockResult> apply(Caller caller, List<LockOp> ops) {
-        kv.refuseIfOff();
+        kv.admit(caller);
         check(ops);
         if (ops.isEmpty()) {
             return List.of();
         }
+        kv.takeTurn(caller, ops.stream().anyMatch(op -> !(op instanceof LockOp.Get)));
         List<Attempt> attempts = new ArrayList<>(ops.size());
         List<List<Holder>> read = holders(caller, ops);
         for (int i = 0; i < ops.size(); i++) {
@@ -111,16 +114,35 @@ public final class Locks {
             attempts.add(attempt);
             begin(attempt);
         }
-        for (int round = 0; round < ROUNDS_MAX; round++) {
-            List<Attempt> open =
-                    attempts.stream().filter(a -> a.result == null && !a.beaten).toList();
-            if (open.isEmpty()) {
-                break;
+        int rounds = 0;
+        try {
+            for (List<Attempt> open = open(attempts);
+                    rounds < ROUNDS_MAX && !open.isEmpty();
+                    open = open(attempts)) {
+                round(caller, open);
+                rounds++;
             }
-            round(caller, open);
+            conclude(caller, attempts.stream().filter(a -> a.result == null).toList());
+        } catch (QueenException e) {
+            if (rounds == 0) {
+                throw e;
+            }
+            // What was taken would be held by nobody, were its token lost with the answer.
+            LOG.log(System.Logger.Level.DEBUG, "a call on locks ends early", e);
+            attempts.stream().filter(a -> a.result == null).forEach(a -> beaten(a, a.holders));
         }
-        conclude(caller, attempts.stream().filter(a -> a.result == null).toList());
         return attempts.stream().map(a -> Objects.requireNonNull(a.result)).toList();
+    }
+
+    private static List<Attempt> open(List<Attempt> attempts) {
+        return attempts.stream().filter(a -> a.result == null && !a.beaten).toList();
+    }
+
+    private static void beaten(Attempt attempt, List<Holder> holders) {
+        attempt.result =
+                attempt.op instanceof LockOp.Acquire
+                        ? new LockResult.Refused(true, holders)
+                        : new LockResult.Lost(holders);
     }
 
     /** Those that others were faster than are told who. */
@@ -131,10 +153,7 @@ public final class Locks {
         List<List<Holder>> read =
                 holders(caller, beaten.stream().map(a -> new LockOp.Get(a.op.name())).toList());
         for (int i = 0; i < beaten.size(); i++) {
-            beaten.get(i).result =
-                    beaten.get(i).op instanceof LockOp.Acquire
-                            ? new LockResult.Refused(true, read.get(i))
-                            : new LockResult.Lost(read.get(i));
+            beaten(beaten.get(i), read.get(i));
         }
     }
 
@@ -372,11 +391,21 @@ public final class Locks {
                 }
                 case LockOp.Renew renew -> {
                     KvRules.timeToLive(renew.ttlSeconds());
+                    token(renew.token());
                     slot("slot", renew.slot(), 0, SLOTS_MAX - 1);
                 }
-                case LockOp.Release release -> slot("slot", release.slot(), 0, SLOTS_MAX - 1);
+                case LockOp.Release release -> {
+                    token(release.token());
+                    slot("slot", release.slot(), 0, SLOTS_MAX - 1);
+                }
                 case LockOp.Get get -> {}
             }
+        }
+    }
+
+    private static void token(long token) {
+        if (token < 1) {
+            throw KvRules.bad("locks_bad_request", "token must be at least 1, got " + token);
         }
     }
 

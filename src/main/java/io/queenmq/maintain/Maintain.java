@@ -32,7 +32,7 @@ public final class Maintain implements AutoCloseable {
         jobs.add(new Expiry(storage, config, metrics));
         jobs.add(new Cleanup(storage, metrics));
         jobs.add(new Sweep(storage, config));
-        jobs.add(new KvExpiry(storage, metrics));
+        jobs.add(new KvExpiry(storage, metrics, clock));
         if (config.partitionCleanup()) {
             jobs.add(new IdleLanes(storage, config, queueChanged, metrics));
         }
@@ -44,6 +44,12 @@ public final class Maintain implements AutoCloseable {
                 new Unsettled(statistics, config.statistics().interval(), metrics, clock);
         jobs.add(new Statistics(statistics, unsettled, config.statistics().interval()));
         jobs.add(new Recount(statistics, unsettled, config.statistics().recountInterval()));
+        jobs.add(
+                new Usage(
+                        new UsageProcedures(database),
+                        config.statistics().usageInterval(),
+                        metrics,
+                        clock));
         JobRunner runner = new JobRunner(jobs, new JobProcedures(database), config, metrics, clock);
         Duration tick =
                 jobs.stream()

@@ -23,6 +23,12 @@ public enum Failure {
     KV_PRECONDITION("kv_precondition", 409, Retry.NEVER),
     /** A message is scheduled for a time that is too far ahead. */
     TIMER_HORIZON_EXCEEDED("timer_horizon_exceeded", 403, Retry.NEVER),
+    /** The tenant may not use keys and timers. */
+    FEATURE_GATED("feature_gated", 403, Retry.NEVER),
+    /** The tenant has as many keys, or bytes of values, as it may. */
+    KV_QUOTA_EXCEEDED("kv_quota_exceeded", 403, Retry.NEVER),
+    /** The tenant has as many messages scheduled as it may. */
+    TIMERS_QUOTA_EXCEEDED("timers_quota_exceeded", 403, Retry.NEVER),
     /** More work waits than the broker may hold; nothing of this request was stored. */
     OVERLOADED("overloaded", 503, Retry.LATER),
     /** A row this request needs is held by somebody else past the deadline; nothing was stored. */

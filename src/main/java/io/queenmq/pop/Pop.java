@@ -210,6 +210,9 @@ public final class Pop implements AutoCloseable {
                     KV_DISABLED,
                     TIMERS_DISABLED,
                     TIMER_HORIZON_EXCEEDED,
+                    FEATURE_GATED,
+                    KV_QUOTA_EXCEEDED,
+                    TIMERS_QUOTA_EXCEEDED,
                     STOPPING,
                     INTERNAL ->
                     false;

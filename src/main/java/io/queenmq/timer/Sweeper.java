@@ -102,8 +102,10 @@ final class Sweeper {
                 boolean heldBefore = held;
                 held = claimed == 0 && probe.due() > 0;
                 if (!on) {
+                    meters.phase.skipped().increment();
                     rest(config.deafSleepMax().toMillis());
                 } else if (held && heldBefore) {
+                    meters.held.increment();
                     rest(ThreadLocalRandom.current().nextInt(HELD_PAUSE_MIN_MS, HELD_PAUSE_MAX_MS));
                 } else {
                     Duration longest =
@@ -168,8 +170,8 @@ final class Sweeper {
             }
         } finally {
             if (claimed > 0) {
-                meters.rows.increment(claimed);
-                meters.cycleMs.record((clock.nanos() - start) / 1e6);
+                meters.phase.rows().increment(claimed);
+                meters.phase.cycleMs().record((clock.nanos() - start) / 1e6);
             }
         }
         return claimed;

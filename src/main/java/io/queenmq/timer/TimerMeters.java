@@ -1,9 +1,9 @@
 package io.queenmq.timer;
 
 import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.Timer;
 import io.queenmq.metrics.Metrics;
+import io.queenmq.metrics.PhaseMeters;
 import io.queenmq.model.Failure;
 import io.queenmq.runtime.Clock;
 import io.queenmq.timer.TimerProcedures.Probe;
@@ -30,7 +30,9 @@ final class TimerMeters {
     enum Rejection {
         SHAPE,
         PAYLOAD_TOO_LARGE,
+        QUOTA,
         HORIZON,
+        GATED,
         UNAVAILABLE,
         DISABLED
     }
@@ -41,9 +43,9 @@ final class TimerMeters {
     final Counter stale;
     final Counter busy;
     final Counter deadLetters;
-    final Counter rows;
+    final Counter held;
     final Timer lag;
-    final DistributionSummary cycleMs;
+    final PhaseMeters phase;
     private final Map<Rejection, Counter> rejected = new EnumMap<>(Rejection.class);
     private final Map<FailureClass, Counter> failures = new EnumMap<>(FailureClass.class);
     private final Clock clock;
@@ -96,13 +98,11 @@ final class TimerMeters {
                 metrics.timer(
                         "queen_timers_fire_lag_seconds",
                         "How much later than scheduled messages were stored.");
-        rows = metrics.counter("queen_sweeper_rows_total", "Timers claimed.", "phase", "fire");
-        cycleMs =
-                metrics.distribution(
-                        "queen_sweeper_cycle_milliseconds",
-                        "Time of a cycle that claimed something.",
-                        "phase",
-                        "fire");
+        phase = PhaseMeters.of(metrics, "fire");
+        held =
+                metrics.counter(
+                        "queen_sweeper_skip_locked_total",
+                        "Looks that found timers due, and every one of them held by somebody.");
         if (!sweeps) {
             // It never looks, and nothing found must not read as nothing due.
             return;
@@ -139,6 +139,8 @@ final class TimerMeters {
                             Rejection.SHAPE;
                     case PAYLOAD_TOO_LARGE -> Rejection.PAYLOAD_TOO_LARGE;
                     case TIMER_HORIZON_EXCEEDED -> Rejection.HORIZON;
+                    case FEATURE_GATED -> Rejection.GATED;
+                    case TIMERS_QUOTA_EXCEEDED, KV_QUOTA_EXCEEDED -> Rejection.QUOTA;
                     case TIMERS_DISABLED, KV_DISABLED -> Rejection.DISABLED;
                     case OVERLOADED,
                             RATE_LIMITED,

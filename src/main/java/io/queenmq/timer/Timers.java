@@ -4,6 +4,7 @@ import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.count.Counts;
 import io.queenmq.db.Database;
 import io.queenmq.db.LostAnswer;
+import io.queenmq.gate.Quotas;
 import io.queenmq.gate.Switch;
 import io.queenmq.gate.Switches;
 import io.queenmq.metrics.Metrics;
@@ -42,6 +43,7 @@ public final class Timers implements AutoCloseable {
     private final TimerAlarm alarm;
     private final Sweeper sweeper;
     private final Switches switches;
+    private final Quotas quotas;
     private final UuidMint mint;
     private final TimerMeters meters;
     private final Metrics metrics;
@@ -55,6 +57,7 @@ public final class Timers implements AutoCloseable {
      * @param alarm told of what is scheduled, and tells the sweeper
      * @param hears whether others who schedule can be heard
      * @param switches with which operators stop new timers, or the delivery of those that are due
+     * @param quotas say how many a tenant may have, and how far ahead
      */
     public Timers(
             TimersConfig config,
@@ -66,6 +69,7 @@ public final class Timers implements AutoCloseable {
             TimerAlarm alarm,
             BooleanSupplier hears,
             Switches switches,
+            Quotas quotas,
             UuidMint mint,
             Metrics metrics,
             Clock clock) {
@@ -76,6 +80,7 @@ public final class Timers implements AutoCloseable {
         this.cipher = cipher;
         this.alarm = alarm;
         this.switches = switches;
+        this.quotas = quotas;
         this.mint = mint;
         this.meters = new TimerMeters(metrics, clock, config.dueMax(), config.fires());
         this.metrics = metrics;
@@ -110,9 +115,10 @@ public final class Timers implements AutoCloseable {
      * Carries out all operations or none.
      *
      * @return one result per operation, in their order
-     * @throws QueenException {@code TIMERS_DISABLED}, {@code TIMER_HORIZON_EXCEEDED}; {@code
-     *     QUEUE_ENCRYPTED}: the queue encrypts and there is no key; {@code BAD_REQUEST}: it
-     *     encrypts, and the payload is an envelope; or a timer twice
+     * @throws QueenException {@code TIMERS_DISABLED}, {@code FEATURE_GATED}, {@code
+     *     TIMER_HORIZON_EXCEEDED}, {@code TIMERS_QUOTA_EXCEEDED}; {@code QUEUE_ENCRYPTED}: the
+     *     queue encrypts and there is no key; {@code BAD_REQUEST}: it encrypts, and the payload is
+     *     an envelope; or a timer twice
      */
     public List<TimerResult> change(Caller caller, List<TimerOp> ops) {
         if (ops.isEmpty()) {
@@ -125,10 +131,12 @@ public final class Timers implements AutoCloseable {
         } catch (QueenException e) {
             if (LostAnswer.decide(database, e)) {
                 mayHaveChanged();
+            } else if (e.failure() != Failure.DEADLINE) {
+                giveBack(changes, List.of());
             }
             throw e;
         }
-        changed(results);
+        changed(changes, results);
         return results;
     }
 
@@ -147,7 +155,8 @@ public final class Timers implements AutoCloseable {
     }
 
     /** Timers have been changed, by a call of their own or by that of a transaction. */
-    void changed(List<TimerResult> results) {
+    void changed(TimerChanges changes, List<TimerResult> results) {
+        giveBack(changes, results);
         meters.changed.increment(results.size());
         tell(results);
     }
@@ -165,18 +174,16 @@ public final class Timers implements AutoCloseable {
     private TimerChanges prepare(Caller caller, List<TimerOp> ops) {
         TimerChanges changes = TimerChanges.of(caller.tenant(), caller.subject(), ops);
         Map<String, Boolean> encrypts = new HashMap<>();
-        Instant latest = clock.now().plus(config.horizon());
+        if (schedules(ops) > 0) {
+            requireOpen(caller.tenant());
+        }
+        Duration horizon = horizon(caller.tenant());
+        Instant latest = clock.now().plus(horizon);
         for (int i = 0; i < ops.size(); i++) {
             switch (ops.get(i)) {
                 case TimerOp.Cancel _ -> changes.cancel(i);
                 case TimerOp.Schedule op -> {
-                    if (!switches.isOn(Switch.TIMERS_SCHEDULE)) {
-                        throw new QueenException(
-                                Failure.TIMERS_DISABLED,
-                                "new timers are switched off and nothing of the call was done;"
-                                        + " cancellations without them are not");
-                    }
-                    requireWithinHorizon(op, latest);
+                    requireWithinHorizon(op, horizon, latest);
                     boolean seal =
                             encrypts.computeIfAbsent(
                                     op.queue(), queue -> encrypts(caller.tenant(), queue));
@@ -192,7 +199,51 @@ public final class Timers implements AutoCloseable {
                 }
             }
         }
+        // Last: a call that is refused for something else has taken nothing.
+        quotas.takeTimers(caller.tenant(), schedules(ops));
         return changes;
+    }
+
+    /** Whether new timers are taken of anybody, then of this tenant. */
+    private void requireOpen(UUID tenant) {
+        if (!switches.isOn(Switch.TIMERS_SCHEDULE)) {
+            throw new QueenException(
+                    Failure.TIMERS_DISABLED,
+                    "new timers are switched off and nothing of the call was done; cancellations"
+                            + " without them are not");
+        }
+        quotas.requireGrant(tenant);
+    }
+
+    /** What of the quota the call had taken and turned out not to need. */
+    private void giveBack(TimerChanges changes, List<TimerResult> results) {
+        quotas.giveBackTimers(changes.tenant(), schedules(changes.ops()) - growth(results));
+    }
+
+    private static long schedules(List<TimerOp> ops) {
+        return ops.stream().filter(TimerOp.Schedule.class::isInstance).count();
+    }
+
+    /** How many more timers there are for it. */
+    private static long growth(List<TimerResult> results) {
+        long growth = 0;
+        for (TimerResult result : results) {
+            switch (result) {
+                case TimerResult.Scheduled scheduled -> growth += scheduled.replaced() ? 0 : 1;
+                case TimerResult.Cancelled _ -> growth--;
+                case TimerResult.Absent _, TimerResult.TooLate _ -> {
+                    // As many as before.
+                }
+            }
+        }
+        return growth;
+    }
+
+    private Duration horizon(UUID tenant) {
+        Long seconds = quotas.of(tenant).maxTimerHorizonSeconds();
+        return seconds == null || seconds >= config.horizon().toSeconds()
+                ? config.horizon()
+                : Duration.ofSeconds(seconds);
     }
 
     private boolean encrypts(UUID tenant, String queue) {
@@ -201,11 +252,11 @@ public final class Timers implements AutoCloseable {
                 .orElse(false);
     }
 
-    private void requireWithinHorizon(TimerOp.Schedule op, Instant latest) {
+    private static void requireWithinHorizon(
+            TimerOp.Schedule op, Duration horizon, Instant latest) {
         boolean within =
                 switch (op.when()) {
-                    case TimerOp.When.After(Duration delay) ->
-                            delay.compareTo(config.horizon()) <= 0;
+                    case TimerOp.When.After(Duration delay) -> delay.compareTo(horizon) <= 0;
                     case TimerOp.When.At(Instant instant) -> !instant.isAfter(latest);
                 };
         if (!within) {
@@ -213,7 +264,7 @@ public final class Timers implements AutoCloseable {
                     Failure.TIMER_HORIZON_EXCEEDED,
                     "timers_horizon",
                     "timer %s: a message can be scheduled up to %d s ahead"
-                            .formatted(op.timerKey(), config.horizon().toSeconds()));
+                            .formatted(op.timerKey(), horizon.toSeconds()));
         }
     }
 

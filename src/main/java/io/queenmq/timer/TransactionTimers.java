@@ -44,7 +44,7 @@ public final class TransactionTimers {
 
     /** They are committed, each as the call said. */
     public void committed() {
-        timers.changed(results());
+        timers.changed(changes, results());
     }
 
     /** They may be committed, and nobody will find out. */

@@ -75,6 +75,11 @@ public final class Exchange {
         response.header(HeaderNames.ETAG, '"' + Long.toString(version) + '"');
     }
 
+    /** Says something in a header of our own, whatever the answer will be. */
+    public void hint(String name, String text) {
+        response.header(HeaderNames.create(name), text);
+    }
+
     public Query query() {
         Query parsed = query;
         if (parsed == null) {

@@ -28,6 +28,9 @@ final class Refusals {
                     KV_DISABLED,
                     TIMERS_DISABLED,
                     TIMER_HORIZON_EXCEEDED,
+                    FEATURE_GATED,
+                    KV_QUOTA_EXCEEDED,
+                    TIMERS_QUOTA_EXCEEDED,
                     OVERLOADED,
                     BUSY,
                     DATABASE_AWAY,
@@ -51,6 +54,9 @@ final class Refusals {
                     PAYLOAD_TOO_LARGE,
                     KV_PRECONDITION,
                     TIMER_HORIZON_EXCEEDED,
+                    FEATURE_GATED,
+                    KV_QUOTA_EXCEEDED,
+                    TIMERS_QUOTA_EXCEEDED,
                     INTERNAL ->
                     0;
             case BUSY,

@@ -74,7 +74,9 @@ class ResourceHttpTest {
         http.push("shop.fulfil.b", "p", "1", "2");
         http.push("shop.fulfil.a", "p", "1");
         Json json = http.get(QUEUES).json();
-        assertEquals(List.of("queues", "total"), json.names());
+        assertEquals(
+                List.of("queues", "total", "kvRows", "kvBytes", "timerRows", "timerBytes"),
+                json.names());
         assertEquals("2", json.text("total"));
         assertEquals(List.of("shop.fulfil.a", "shop.fulfil.b"), json.each("queues", "name"));
         Json queue = json.at("queues", 1);

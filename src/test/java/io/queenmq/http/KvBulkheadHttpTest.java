@@ -1,12 +1,14 @@
 package io.queenmq.http;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Http.Reply;
+import io.queenmq.testkit.PostgresLink;
 import io.queenmq.testkit.TestBroker;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
@@ -23,31 +25,51 @@ class KvBulkheadHttpTest {
 
     @Contract({"kv-24", "kv-25"})
     @Test
-    void whoFindsNoRoomIsRefusedAndMessagesGoOn() throws SQLException {
+    void whoFindsNoRoomIsRefusedAndMessagesGoOn() throws Exception {
         try (TestDatabase database = TestDatabase.migrated();
+                PostgresLink link = new PostgresLink(database.host(), database.port());
                 TestBroker broker =
                         TestBroker.withEnvironment(
                                 database,
                                 Map.of(
+                                        "PG_PORT",
+                                        Integer.toString(link.port()),
                                         "QUEEN_KV_POOL_SIZE",
                                         "1",
                                         "QUEEN_KV_STANDALONE_SHED_AFTER",
-                                        "1"));
-                Connection application = database.connect()) {
+                                        "1"))) {
             Http http = broker.http();
             assertEquals(200, http.post("/api/v1/kv", PUT).status());
-            application.setAutoCommit(false);
-            TestDatabase.rows(application, "select * from queen.kv_put('n', 'k', '2', null)");
+            PostgresLink.Halt halt = link.haltAt("run_kv", PostgresLink.Point.REQUEST);
             CompletableFuture<Reply> waits = http.postLater("/api/v1/kv", PUT);
-            Await.until(
-                    "the put holds the only connection",
-                    () -> broker.metrics().contains("queen_kv_pool{state=\"available\"} 0.0"));
+            halt.awaitReached();
             assertRefused(http.post("/api/v1/kv", GET), "kv_pool_exhausted");
             assertRefused(http.post("/api/v1/kv", PUT), "kv_standalone_paused");
             http.push("q", "p", "1");
-            application.rollback();
+            halt.pass();
             assertEquals(200, waits.join().status(), waits.join().body());
             assertEquals(200, http.post("/api/v1/kv", PUT).status());
+        }
+    }
+
+    /** Who waits for a key gives way to those who do not. */
+    @Contract("kv-25")
+    @Test
+    void aKeyThatSomebodyHoldsIsInNobodyElsesWay() throws SQLException {
+        try (TestDatabase database = TestDatabase.migrated();
+                TestBroker broker =
+                        TestBroker.withEnvironment(database, Map.of("QUEEN_KV_POOL_SIZE", "1"));
+                Connection application = database.connect()) {
+            Http http = broker.http();
+            application.setAutoCommit(false);
+            TestDatabase.rows(application, "select * from queen.kv_put('n', 'k', '2', null)");
+            CompletableFuture<Reply> waits = http.postLater("/api/v1/kv", PUT);
+            Await.until("it waits for the key", () -> retries(broker) > 0);
+            Reply other = http.post("/api/v1/kv", PUT.replace("\"k\"", "\"other\""));
+            assertEquals(200, other.status(), other.body());
+            assertFalse(waits.isDone(), "the key is held");
+            application.rollback();
+            assertEquals(200, waits.join().status(), waits.join().body());
         }
     }
 
@@ -63,6 +85,41 @@ class KvBulkheadHttpTest {
             application.commit();
             assertTrue(broker.http().post("/api/v1/kv", PUT).json().bool("results", 0, "applied"));
         }
+    }
+
+    /** A lock whose token was lost with the answer would be held by nobody. */
+    @Contract("lock-1")
+    @Test
+    void whatWasTakenIsToldThoughTheRestCannotBe() throws Exception {
+        try (TestDatabase database = TestDatabase.migrated();
+                PostgresLink link = new PostgresLink(database.host(), database.port());
+                TestBroker broker = TestBroker.over(link, database)) {
+            PostgresLink.Halt looks = link.haltAt("run_kv", PostgresLink.Point.REQUEST);
+            CompletableFuture<Reply> call =
+                    broker.http()
+                            .postLater(
+                                    "/api/v1/locks",
+                                    """
+                                    [{"op":"acquire","name":"a","ttlSeconds":60},
+                                     {"op":"release","name":"b","token":1}]""");
+            looks.awaitReached();
+            PostgresLink.Halt takes = link.haltAt("run_kv", PostgresLink.Point.REQUEST);
+            looks.pass();
+            takes.awaitReached();
+            PostgresLink.Halt asksWho = link.haltAt("run_kv", PostgresLink.Point.REQUEST);
+            takes.pass();
+            asksWho.awaitReached();
+            link.refuse(true);
+            link.cut();
+            Reply reply = call.join();
+            assertEquals(200, reply.status(), reply.body());
+            assertTrue(reply.json().bool("results", 0, "acquired"));
+            assertEquals("lost", reply.json().text("results", 1, "reason"));
+        }
+    }
+
+    private static double retries(TestBroker broker) {
+        return broker.metric("queen_db_retries_total\\{reason=\"lock_timeout\"}");
     }
 
     private static void assertRefused(Reply reply, String reason) {

@@ -25,6 +25,7 @@ class KvRatesHttpTest {
                                 database,
                                 Map.of(
                                         "QUEEN_TENANCY_HEADER", "true",
+                                        "QUEEN_KV_REQUIRE_GRANT", "false",
                                         "QUEEN_KV_WRITE_RATE", "1",
                                         "QUEEN_KV_WRITE_BURST", "3"))) {
             Http one = broker.http().as("0199aaaa-0000-7000-8000-000000000001");
@@ -42,6 +43,35 @@ class KvRatesHttpTest {
             assertEquals(200, two.post("/api/v1/kv", OPS).status());
             assertEquals(200, one.get("/api/v1/kv/n/k").status(), "reads have tokens of their own");
             one.push("q", "p", "1");
+        }
+    }
+
+    /** Or a lock would be held by nobody: taken, and its token lost with the refusal. */
+    @Contract({"lock-1", "kv-27"})
+    @Test
+    void aCallOnLocksCountsOnceHoweverManyRoundsItTakes() {
+        try (TestDatabase database = TestDatabase.migrated();
+                TestBroker broker =
+                        TestBroker.withEnvironment(
+                                database,
+                                Map.of(
+                                        "QUEEN_KV_READ_RATE", "1",
+                                        "QUEEN_KV_READ_BURST", "1",
+                                        "QUEEN_KV_WRITE_RATE", "1",
+                                        "QUEEN_KV_WRITE_BURST", "1"))) {
+            Reply reply =
+                    broker.http()
+                            .post(
+                                    "/api/v1/locks",
+                                    """
+                                    [{"op":"acquire","name":"a","ttlSeconds":60},
+                                     {"op":"release","name":"b","token":1},
+                                     {"op":"renew","name":"c","token":1,"ttlSeconds":60}]""");
+            assertEquals(200, reply.status(), reply.body());
+            assertTrue(reply.json().bool("results", 0, "acquired"));
+            assertEquals("lost", reply.json().text("results", 1, "reason"));
+            assertEquals("lost", reply.json().text("results", 2, "reason"));
+            assertEquals(200, broker.http().get("/api/v1/kv/n/k").status(), "it was no read");
         }
     }
 }

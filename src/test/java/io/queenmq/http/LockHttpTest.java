@@ -199,6 +199,8 @@ class LockHttpTest {
                 "{\"op\":\"acquire\",\"name\":\"a\",\"ttlSeconds\":1,\"limit\":1025}|locks_bad_slot",
                 "{\"op\":\"release\",\"name\":\"a\"}|locks_bad_request",
                 "{\"op\":\"release\",\"name\":\"a\",\"token\":\"1\"}|locks_bad_request",
+                "{\"op\":\"release\",\"name\":\"a\",\"token\":0}|locks_bad_request",
+                "{\"op\":\"renew\",\"name\":\"a\",\"token\":-1,\"ttlSeconds\":1}|locks_bad_request",
                 "{\"op\":\"take\",\"name\":\"a\"}|locks_unknown_op",
                 "7|locks_bad_request",
             })

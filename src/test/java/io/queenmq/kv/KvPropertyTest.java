@@ -8,6 +8,7 @@ import io.queenmq.model.Caller;
 import io.queenmq.model.Slice;
 import io.queenmq.testkit.TestDatabase;
 import java.math.BigDecimal;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -45,8 +46,9 @@ class KvPropertyTest {
             KvProcedures procedures = new KvProcedures(pool);
             for (int i = 0; i < CALLS; i++) {
                 List<KvOp> ops = batch();
-                KvCall call = new KvCall(ops, config.readBytesMax());
-                boolean applied = procedures.apply(Caller.DEFAULT_TENANT, call);
+                KvCall call = new KvCall(Caller.DEFAULT_TENANT, ops, config.readBytesMax());
+                boolean applied =
+                        procedures.apply(Caller.DEFAULT_TENANT, call, Duration.ofSeconds(1));
                 String where = "seed " + seed + " call " + i + " " + ops;
                 Map<String, Entry> before = new HashMap<>(map);
                 int lost = -1;

@@ -64,13 +64,22 @@ public final class TestBroker implements AutoCloseable {
         Map<String, String> environment =
                 new HashMap<>(
                         Map.of(
-                                "PG_HOST", database.host(),
-                                "PG_PORT", Integer.toString(database.port()),
-                                "PG_DATABASE", database.name(),
-                                "PG_USER", database.user(),
-                                "DB_POOL_SIZE", "8",
-                                "HOST", "127.0.0.1",
-                                "PORT", "0"));
+                                "PG_HOST",
+                                database.host(),
+                                "PG_PORT",
+                                Integer.toString(database.port()),
+                                "PG_DATABASE",
+                                database.name(),
+                                "PG_USER",
+                                database.user(),
+                                "DB_POOL_SIZE",
+                                "8",
+                                "HOST",
+                                "127.0.0.1",
+                                "PORT",
+                                "0",
+                                "QUEEN_KV_TRUSTED_PROXY",
+                                "true"));
         environment.putAll(variables);
         return new TestBroker(database, false, BrokerConfig.from(Settings.of(environment)));
     }
