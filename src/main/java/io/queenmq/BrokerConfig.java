@@ -2,6 +2,7 @@ package io.queenmq;
 
 import io.queenmq.ack.AckConfig;
 import io.queenmq.cipher.CipherConfig;
+import io.queenmq.config.AutopilotVariables;
 import io.queenmq.config.BadSetting;
 import io.queenmq.config.KvVariables;
 import io.queenmq.config.Settings;
@@ -16,6 +17,7 @@ import io.queenmq.kv.KvConfig;
 import io.queenmq.kv.KvRates;
 import io.queenmq.maintain.MaintainConfig;
 import io.queenmq.maintain.StatisticsConfig;
+import io.queenmq.pop.AutopilotConfig;
 import io.queenmq.pop.PopConfig;
 import io.queenmq.push.PushConfig;
 import io.queenmq.queue.QueueConfig;
@@ -26,6 +28,7 @@ import io.queenmq.transact.TransactConfig;
 import io.queenmq.web.WebConfig;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 
@@ -158,7 +161,7 @@ public record BrokerConfig(
                 new DedupConfig(settings.get(Variables.DEDUP_CACHE_MB) << 20),
                 GroupsConfig.DEFAULT,
                 ReadyConfig.DEFAULT,
-                PopConfig.DEFAULT,
+                PopConfig.DEFAULT.with(autopilot(settings)),
                 AckConfig.DEFAULT,
                 kv(settings, database),
                 TransactConfig.DEFAULT,
@@ -212,6 +215,18 @@ public record BrokerConfig(
         return HttpConfig.of(
                 Duration.ofMillis(settings.get(Variables.POP_TIMEOUT_MS)),
                 !settings.get(Variables.SUBSCRIPTION_MODE).equals("all"));
+    }
+
+    private static AutopilotConfig autopilot(Settings settings) {
+        return new AutopilotConfig(
+                AutopilotConfig.Mode.valueOf(
+                        settings.get(AutopilotVariables.MODE).toUpperCase(Locale.ROOT)),
+                Math.toIntExact(settings.get(AutopilotVariables.BATCH)),
+                Math.toIntExact(settings.get(AutopilotVariables.TARGET_AGE_MS)),
+                Math.toIntExact(settings.get(AutopilotVariables.DWELL_MS)),
+                Math.toIntExact(settings.get(AutopilotVariables.DWELL_POPS)),
+                Math.toIntExact(settings.get(AutopilotVariables.BURST_CAP)),
+                Math.toIntExact(settings.get(AutopilotVariables.MAX_GROUPS)));
     }
 
     private static KvConfig kv(Settings settings, DatabaseConfig database) {

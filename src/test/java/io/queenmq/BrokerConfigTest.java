@@ -11,6 +11,7 @@ import io.queenmq.db.DatabaseConfig;
 import io.queenmq.gate.QuotaConfig;
 import io.queenmq.maintain.MaintainConfig;
 import io.queenmq.maintain.StatisticsConfig;
+import io.queenmq.pop.AutopilotConfig;
 import io.queenmq.queue.Queues;
 import io.queenmq.timer.TimersConfig;
 import java.nio.file.Path;
@@ -61,6 +62,26 @@ class BrokerConfigTest {
     void anOlderNameOfNewIsNew() {
         assertTrue(from("DEFAULT_SUBSCRIPTION_MODE", "new_only").http().groupsStartAtNow());
         assertFalse(from("DEFAULT_SUBSCRIPTION_MODE", "all").http().groupsStartAtNow());
+    }
+
+    @Test
+    void autopilotIsOnOffOrAShadow() {
+        assertEquals(AutopilotConfig.DEFAULT, from().pop().autopilot());
+        assertEquals(
+                new AutopilotConfig(AutopilotConfig.Mode.SHADOW, 7, 8, 9, 10, 11, 12),
+                from(
+                                "QUEEN_POP_AUTOPILOT", "shadow",
+                                "QUEEN_POP_AUTOPILOT_BATCH", "7",
+                                "QUEEN_POP_AUTOPILOT_TARGET_AGE_MS", "8",
+                                "QUEEN_POP_AUTOPILOT_DWELL_MS", "9",
+                                "QUEEN_POP_AUTOPILOT_DWELL_POPS", "10",
+                                "QUEEN_POP_AUTOPILOT_BURST_CAP", "11",
+                                "QUEEN_POP_AUTOPILOT_MAX_LANES", "12")
+                        .pop()
+                        .autopilot());
+        BadSetting refusal =
+                assertThrows(BadSetting.class, () -> from("QUEEN_POP_AUTOPILOT", "auto"));
+        assertTrue(refusal.toString().contains("on or shadow or off"), refusal.toString());
     }
 
     @Test

@@ -444,6 +444,7 @@ public final class Variables {
         sections.put(
                 "Statistics", List.of(STATS_INTERVAL_MS, RECOUNT_INTERVAL_MS, METRICS_FLUSH_MS));
         sections.put("Key/value", KvVariables.ALL);
+        sections.put("Autopilot of pops", AutopilotVariables.ALL);
         sections.put("Process", List.of(DEDUP_CACHE_MB, ENCRYPTION_KEY, SERVER_ID, LOG_LEVEL));
         return Collections.unmodifiableSequencedMap(sections);
     }

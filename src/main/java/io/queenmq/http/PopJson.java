@@ -3,6 +3,7 @@ package io.queenmq.http;
 import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.model.Ids;
 import io.queenmq.model.Slice;
+import io.queenmq.pop.Chosen;
 import io.queenmq.pop.Conflation;
 import io.queenmq.pop.PopResult;
 import io.queenmq.segment.Frame;
@@ -91,6 +92,12 @@ final class PopJson {
             }
         }
         json.raw("],\"partitionsClaimed\":").number(result.lanes().size());
+        Chosen chosen = result.chosen();
+        if (chosen != null) {
+            json.raw(",\"autopilot\":{\"partitions\":").number(chosen.lanes());
+            json.raw(",\"batch\":").number(chosen.batch());
+            json.raw(",\"waitMs\":").number(chosen.waitMillis()).raw('}');
+        }
         return conflation(json, result.conflation()).raw('}');
     }
 

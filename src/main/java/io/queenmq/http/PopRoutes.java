@@ -63,9 +63,7 @@ final class PopRoutes {
     }
 
     private void pop(Exchange exchange, PopScope scope, @Nullable String queue) {
-        Query query = exchange.query();
         PopRequest request = request(exchange, scope);
-        query.bool("autopilot", false); // advice that a broker may leave untaken, but typed
         String refusal = refusal(request);
         if (refusal != null) {
             exchange.refuse(BAD_REQUEST, PopJson.refusal(refusal));
@@ -148,7 +146,10 @@ final class PopRoutes {
                         query.text("subscriptionMode"),
                         query.text("subscriptionFrom"),
                         config.groupsStartAtNow()),
-                query.has("conflation") ? query.bool("conflation", false) : null);
+                query.has("conflation") ? query.bool("conflation", false) : null,
+                query.bool("autopilot", false)
+                        ? new PopRequest.Left(!query.has("batch"), !query.has("partitions"))
+                        : null);
     }
 
     private static @Nullable String refusal(PopRequest request) {

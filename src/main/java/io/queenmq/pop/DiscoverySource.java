@@ -96,6 +96,11 @@ final class DiscoverySource implements Source {
     }
 
     @Override
+    public PopRequest request() {
+        return request;
+    }
+
+    @Override
     public boolean park(Poll poll) {
         if (!entered) {
             entered = true;

@@ -117,6 +117,11 @@ final class PinnedSource implements Source, Findings {
     }
 
     @Override
+    public PopRequest request() {
+        return request;
+    }
+
+    @Override
     public boolean park(Poll parking) {
         boolean entered = poll != null;
         poll = parking;

@@ -35,6 +35,7 @@ public final class Pop implements AutoCloseable {
     private final ReadyLanes ready;
     private final LaneNames names;
     private final Claims claims;
+    private final Autopilot autopilot;
     private final BooleanSupplier paused;
     private final Clock clock;
 
@@ -74,6 +75,7 @@ public final class Pop implements AutoCloseable {
                         mint,
                         metrics,
                         clock);
+        this.autopilot = new Autopilot(config, metrics, clock);
         this.paused = paused;
         this.clock = clock;
     }
@@ -111,7 +113,7 @@ public final class Pop implements AutoCloseable {
                 boolean hindered = false;
                 PopResult result = PopResult.EMPTY;
                 try {
-                    result = look(request, client, source, last);
+                    result = look(client, source, last);
                 } catch (QueenException e) {
                     if (last || !passes(e)) {
                         throw e;
@@ -120,7 +122,7 @@ public final class Pop implements AutoCloseable {
                     source.pass();
                 }
                 if (!result.lanes().isEmpty()) {
-                    return result.with(source.conflation());
+                    return source.answer(result);
                 }
                 if (client.isGone()) {
                     return PopResult.EMPTY;
@@ -151,6 +153,7 @@ public final class Pop implements AutoCloseable {
                 activities.leaves(parkedAt);
             }
             source.pass();
+            source.end();
         }
     }
 
@@ -171,14 +174,14 @@ public final class Pop implements AutoCloseable {
     }
 
     /** Tries candidates until one gives something or none is left. */
-    private PopResult look(PopRequest request, Client client, Source source, boolean last) {
+    private PopResult look(Client client, Source source, boolean last) {
         boolean first = true;
         while (!client.isGone()) {
             Candidates candidates = source.take(config.lanesMax(), first, last);
             if (candidates.isEmpty()) {
                 break;
             }
-            PopResult result = claims.claim(request, candidates);
+            PopResult result = claims.claim(source.request(), candidates);
             if (!result.lanes().isEmpty()) {
                 if (client.isGone()) {
                     claims.giveBack(result);
@@ -256,6 +259,7 @@ public final class Pop implements AutoCloseable {
                             procedures,
                             clock,
                             request,
+                            autopilot.pilot(request),
                             config.messagesMax(),
                             queue,
                             rule);

@@ -13,6 +13,7 @@ import java.time.Duration;
  * @param lanesMax most lanes in one claim of one pop
  * @param flushers threads that claim, for each kind of claim
  * @param popsPerCall most pops in one claim
+ * @param autopilot how it is chosen what pops leave to the broker
  */
 public record PopConfig(
         int messagesMax,
@@ -20,9 +21,17 @@ public record PopConfig(
         int inlineBytes,
         int lanesMax,
         int flushers,
-        int popsPerCall) {
+        int popsPerCall,
+        AutopilotConfig autopilot) {
 
-    public static final PopConfig DEFAULT = new PopConfig(10_000, 16 << 20, 1 << 20, 64, 2, 32);
+    public static final PopConfig DEFAULT =
+            new PopConfig(10_000, 16 << 20, 1 << 20, 64, 2, 32, AutopilotConfig.DEFAULT);
+
+    /** The same with another autopilot. */
+    public PopConfig with(AutopilotConfig other) {
+        return new PopConfig(
+                messagesMax, bytesMax, inlineBytes, lanesMax, flushers, popsPerCall, other);
+    }
 
     /** What one call takes, in the terms of a combiner: keys are pops, items are lanes. */
     CombinerConfig combiner(String name) {

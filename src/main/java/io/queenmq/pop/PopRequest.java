@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param startAt where an unregistered group begins
  * @param conflation whether an unregistered group conflates; null = no, and a group that does is no
  *     conflict
+ * @param left what the broker is to choose, were it to agree; null = the request asks for no choice
  */
 public record PopRequest(
         UUID tenant,
@@ -29,7 +30,8 @@ public record PopRequest(
         Duration patience,
         int leaseSeconds,
         StartAt startAt,
-        @Nullable Boolean conflation) {
+        @Nullable Boolean conflation,
+        @Nullable Left left) {
     /** Group of a pop that names none. */
     public static final String QUEUE_MODE = Names.QUEUE_MODE;
 
@@ -39,7 +41,10 @@ public record PopRequest(
     /** Most messages, so most lanes, in one answer of a group that conflates. */
     private static final int CONFLATED_MAX = 64;
 
-    /** A pop that says nothing about conflation. */
+    /** What a request leaves to the broker: it has no number of its own for it. */
+    public record Left(boolean batch, boolean lanes) {}
+
+    /** A pop that says nothing about conflation and leaves nothing to the broker. */
     public PopRequest(
             UUID tenant,
             PopScope scope,
@@ -50,7 +55,34 @@ public record PopRequest(
             Duration patience,
             int leaseSeconds,
             StartAt startAt) {
-        this(tenant, scope, group, batch, lanes, autoAck, patience, leaseSeconds, startAt, null);
+        this(
+                tenant,
+                scope,
+                group,
+                batch,
+                lanes,
+                autoAck,
+                patience,
+                leaseSeconds,
+                startAt,
+                null,
+                null);
+    }
+
+    /** The same with other numbers. */
+    PopRequest served(int otherBatch, int otherLanes) {
+        return new PopRequest(
+                tenant,
+                scope,
+                group,
+                otherBatch,
+                otherLanes,
+                autoAck,
+                patience,
+                leaseSeconds,
+                startAt,
+                conflation,
+                left);
     }
 
     /** Whether a group registered by this pop conflates. */

@@ -11,30 +11,37 @@ import org.jspecify.annotations.Nullable;
  * @param leaseId the lease over all lanes; null with autoAck or when nothing was taken
  * @param lanes one entry per lane with at least one message; empty = nothing to deliver
  * @param conflation what the group's policy is, delivery or not
+ * @param chosen what the broker chose for it; null = it was not asked to, or had no choice
  * @param paused deliveries are stopped: nothing was looked at
  */
 public record PopResult(
-        @Nullable UUID leaseId, List<Lane> lanes, Conflation conflation, boolean paused) {
+        @Nullable UUID leaseId,
+        List<Lane> lanes,
+        Conflation conflation,
+        @Nullable Chosen chosen,
+        boolean paused) {
     public static final PopResult EMPTY = new PopResult(null, List.of());
-
-    public PopResult(@Nullable UUID leaseId, List<Lane> lanes, Conflation conflation) {
-        this(leaseId, lanes, conflation, false);
-    }
 
     /** A result of a group that delivers every message. */
     public PopResult(@Nullable UUID leaseId, List<Lane> lanes) {
-        this(leaseId, lanes, Conflation.NONE);
+        this(leaseId, lanes, Conflation.NONE, null, false);
     }
 
     /**
      * The policy is not asked for either: whoever wants one is told that nothing speaks against.
      */
     static PopResult paused(@Nullable Boolean asked) {
-        return new PopResult(null, List.of(), Conflation.asAsked(asked), true);
+        return new PopResult(null, List.of(), Conflation.asAsked(asked), null, true);
     }
 
     PopResult with(Conflation policy) {
-        return policy.equals(conflation) ? this : new PopResult(leaseId, lanes, policy);
+        return policy.equals(conflation)
+                ? this
+                : new PopResult(leaseId, lanes, policy, chosen, paused);
+    }
+
+    PopResult with(Chosen choice) {
+        return new PopResult(leaseId, lanes, conflation, choice, paused);
     }
 
     /** Messages of one lane, oldest first. */

@@ -22,10 +22,12 @@ final class QueueSource implements Source {
     private final ReadyLanes ready;
     private final PopProcedures procedures;
     private final Clock clock;
-    private final PopRequest request;
+    private final PopRequest asked;
+    private final Autopilot.@Nullable Pilot pilot;
     private final int messagesMax;
     private final String queue;
     private final StartRule rule;
+    private PopRequest request;
     private @Nullable GroupLanes lanes;
     private Registration.@Nullable Known group;
 
@@ -42,7 +44,8 @@ final class QueueSource implements Source {
             ReadyLanes ready,
             PopProcedures procedures,
             Clock clock,
-            PopRequest request,
+            PopRequest asked,
+            Autopilot.@Nullable Pilot pilot,
             int messagesMax,
             String queue,
             StartRule rule) {
@@ -50,7 +53,9 @@ final class QueueSource implements Source {
         this.ready = ready;
         this.procedures = procedures;
         this.clock = clock;
-        this.request = request;
+        this.asked = asked;
+        this.pilot = pilot;
+        this.request = asked;
         this.messagesMax = messagesMax;
         this.queue = queue;
         this.rule = rule;
@@ -81,6 +86,9 @@ final class QueueSource implements Source {
         if (current != lanes) {
             pass();
             lanes = current;
+        }
+        if (first) {
+            request = pilot == null || known.conflation() ? asked : pilot.steer(current);
         }
         int limit = request.laneLimit(known.conflation());
         int width = Source.width(limit, request.batch(), most, first);
@@ -115,6 +123,24 @@ final class QueueSource implements Source {
     @Override
     public Conflation conflation() {
         return conflation;
+    }
+
+    @Override
+    public PopRequest request() {
+        return request;
+    }
+
+    @Override
+    public PopResult answer(PopResult result) {
+        PopResult answer = result.with(conflation);
+        return pilot == null || conflation.applied() ? answer : pilot.answer(request, answer);
+    }
+
+    @Override
+    public void end() {
+        if (pilot != null) {
+            pilot.end();
+        }
     }
 
     @Override

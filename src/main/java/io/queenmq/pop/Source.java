@@ -25,6 +25,14 @@ interface Source {
         return 0;
     }
 
+    /** The request as the last look serves it: with what it left to the broker. */
+    PopRequest request();
+
+    /** The result with what the source has to say of it. */
+    default PopResult answer(PopResult result) {
+        return result.with(conflation());
+    }
+
     /** How many lanes to take. */
     static int width(int limit, int batch, int most, boolean first) {
         int wanted = first && limit > 0 ? limit : most;
@@ -42,6 +50,9 @@ interface Source {
 
     /** The pop ends: whatever {@link #leave} leaves alone. */
     default void close(Poll poll) {}
+
+    /** The pop ends, whether it ever waited or not. */
+    default void end() {}
 
     /** When to look again without any news; {@link Long#MAX_VALUE} = never. */
     long revisitNanos();

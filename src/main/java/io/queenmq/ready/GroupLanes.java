@@ -29,6 +29,14 @@ public final class GroupLanes implements Findings {
      */
     public record Glance(long[] lanes, long arrived) {}
 
+    /**
+     * How much waits for pops.
+     *
+     * @param ready lanes that are ready, not taken
+     * @param waitedMillis how long the first of them has been
+     */
+    public record Load(int ready, int waitedMillis) {}
+
     /** Lanes came back, with how much nobody knows: as many as any batch. */
     private static final long MANY = Integer.MAX_VALUE;
 
@@ -40,7 +48,7 @@ public final class GroupLanes implements Findings {
     /** Guards the table, the parked polls and the flags below; never held across a call. */
     private final ReentrantLock lanesLock = new ReentrantLock();
 
-    private final LaneTable table = new LaneTable();
+    private final LaneTable table = new LaneTable(this::nowMillis);
     private final LinkedHashSet<Poll> parked = new LinkedHashSet<>();
 
     /**
@@ -122,6 +130,18 @@ public final class GroupLanes implements Findings {
             usedNanos = owner.clock.nanos();
             table.releaseDue(nowMillis());
             return new Glance(table.peek(max), arrived);
+        } finally {
+            lanesLock.unlock();
+        }
+    }
+
+    /** How much is ready now. */
+    public Load load() {
+        lanesLock.lock();
+        try {
+            table.releaseDue(nowMillis());
+            signal();
+            return new Load(table.readyCount(), table.waitedMillis());
         } finally {
             lanesLock.unlock();
         }

@@ -1,6 +1,7 @@
 package io.queenmq.ready;
 
 import java.util.Arrays;
+import java.util.function.IntSupplier;
 
 /**
  * The lanes of one (queue, group) that may have work, in flat arrays: at most 64 bytes for each,
@@ -29,8 +30,11 @@ final class LaneTable {
     private static final int NONE = -1;
     private static final int CAPACITY_MIN = 8;
 
+    private final IntSupplier clock;
     private long[] number;
     private long[] known;
+
+    /** When a waiting lane is due, and since when any other has been ready. */
     private int[] due;
 
     /** Next in the ready or free list, or the position in the heap of a waiting lane. */
@@ -49,7 +53,8 @@ final class LaneTable {
     private int readyTail = NONE;
     private int freeHead;
 
-    LaneTable() {
+    LaneTable(IntSupplier clock) {
+        this.clock = clock;
         allocate(CAPACITY_MIN);
     }
 
@@ -59,6 +64,11 @@ final class LaneTable {
 
     int readyCount() {
         return ready;
+    }
+
+    /** How long the first ready lane has been; 0 = none is. */
+    int waitedMillis() {
+        return ready == 0 ? 0 : clock.getAsInt() - due[readyHead];
     }
 
     int takenCount() {
@@ -270,6 +280,11 @@ final class LaneTable {
     }
 
     private void appendReady(int slot) {
+        due[slot] = clock.getAsInt();
+        append(slot);
+    }
+
+    private void append(int slot) {
         flags[slot] = (byte) ((flags[slot] & ~STATE) | READY);
         link[slot] = NONE;
         if (readyTail == NONE) {
@@ -424,22 +439,25 @@ final class LaneTable {
         int oldWaiting = waiting;
         allocate(capacity);
         while (slot != NONE) {
-            appendReady(move(oldNumber[slot], oldKnown[slot], oldFlags[slot]));
+            append(move(oldNumber[slot], oldKnown[slot], oldDue[slot], oldFlags[slot]));
             slot = oldLink[slot];
         }
         for (int i = 0; i < oldWaiting; i++) {
             int from = oldHeap[i];
-            await(move(oldNumber[from], oldKnown[from], oldFlags[from]), oldDue[from]);
+            await(
+                    move(oldNumber[from], oldKnown[from], oldDue[from], oldFlags[from]),
+                    oldDue[from]);
         }
         for (int from = 0; from < oldNumber.length; from++) {
             if ((oldFlags[from] & STATE) == TAKEN) {
-                move(oldNumber[from], oldKnown[from], oldFlags[from]);
+                move(oldNumber[from], oldKnown[from], oldDue[from], oldFlags[from]);
             }
         }
     }
 
-    private int move(long lane, long offset, byte oldFlags) {
+    private int move(long lane, long offset, int oldDue, byte oldFlags) {
         int slot = insert(lane, offset);
+        due[slot] = oldDue;
         flags[slot] = oldFlags;
         return slot;
     }

@@ -370,11 +370,11 @@ class PopHttpTest {
 
     @Test
     @Contract("pop-param-10")
-    void autopilotAndUnknownParametersAreIgnored() {
+    void whereNothingIsLeftToTheBrokerNothingIsChosen() {
         String queue = fresh("autopilot");
         http.push(queue, "p", "1");
         Json json =
-                http.pop(queue, "autopilot=true&consumerGroup=g&subscriptionMode=all&x=y").json();
+                http.pop(queue, "autopilot=false&consumerGroup=g&subscriptionMode=all&x=y").json();
         assertEquals(List.of("1"), json.each("messages", "data"));
         assertFalse(json.names().contains("autopilot"));
     }

@@ -36,7 +36,7 @@ class ClaimCombinerTest {
     private final CountDownLatch goOn = new CountDownLatch(1);
     private final ClaimCombiner combiner =
             new ClaimCombiner(
-                    new PopConfig(10_000, 1 << 20, 1 << 20, 64, 1, 32),
+                    new PopConfig(10_000, 1 << 20, 1 << 20, 64, 1, 32, AutopilotConfig.DEFAULT),
                     "claim-test",
                     this::claim,
                     Clock.SYSTEM);

@@ -47,6 +47,59 @@ class PopWindowProceduresTest extends PopScene {
         assertEquals(List.of(2, 2, 2), claim().stream().map(Claim::count).toList());
     }
 
+    /**
+     * A message every 20 s for an hour, so that the newest is never older than a third of the
+     * window: each is given once, in order, and none later than a window and a write after it came.
+     */
+    @Test
+    @Contract("pop-window-1")
+    void aLaneThatIsWrittenWithoutAPauseIsDeliveredAllTheSame() throws SQLException {
+        long given = 0;
+        for (int written = 1; written <= 180; written++) {
+            log.run(
+                    "update queen_store.segments set created_at = created_at - interval '20 s'"
+                            + " where partition_id = ?",
+                    lane);
+            log.fill(lane, 1, 1);
+            for (Claim claim : claim()) {
+                if (claim.count() > 0) {
+                    assertEquals(given, claim.from());
+                    given += claim.count();
+                }
+            }
+            log.run(
+                    "update queen_store.cursors set committed = ?, lease_id = null,"
+                            + " lease_expires_at = null where partition_id = ?",
+                    given - 1,
+                    lane);
+            assertTrue(written - given < 4, written + " written, " + given + " given");
+        }
+        assertTrue(given >= 177, given + " given");
+    }
+
+    @Test
+    @Contract("pop-window-4")
+    void whatIsDeliveredAgainWaitsForNoWindowAgain() throws SQLException {
+        log.fill(lane, 3, 2);
+        age(lane, 0, 61);
+        assertEquals("leased", claim().getFirst().verdict());
+        log.fill(lane, 1, 2);
+        log.expire(lane, group);
+        assertEquals(List.of(2, 2, 2, 2), claim().stream().map(Claim::count).toList());
+    }
+
+    @Test
+    @Contract("pop-window-1")
+    void popsInSqlAreHeldAsWell() throws SQLException {
+        String sql =
+                "select from queen.pop((select name from queen_store.queues where id = %d), 'g', 9)"
+                        .formatted(queue);
+        log.fill(lane, 1, 5);
+        assertEquals(0, log.rows(sql).size());
+        age(lane, 0, 61);
+        assertEquals(5, log.rows(sql).size());
+    }
+
     @Test
     @Contract("pop-window-1")
     void aHundredMessagesEndItBeforeItsTime() throws SQLException {

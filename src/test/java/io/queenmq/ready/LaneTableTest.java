@@ -13,7 +13,8 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class LaneTableTest {
-    private final LaneTable table = new LaneTable();
+    private int time;
+    private final LaneTable table = new LaneTable(() -> time);
 
     @Test
     @Contract("pop-claim-8")
@@ -127,6 +128,27 @@ class LaneTableTest {
         assertEquals(1, table.take());
         assertEquals(2, table.take());
         assertEquals(3, table.take());
+    }
+
+    /** The age that counts is that of the lane nobody has come to, whatever was taken meanwhile. */
+    @Test
+    void theFirstReadyLaneSaysHowLongWorkHasWaited() {
+        assertEquals(0, table.waitedMillis());
+        for (long lane = 1; lane <= 200; lane++) {
+            time = (int) (100 * lane);
+            table.written(lane, 0);
+        }
+        assertEquals(19_900, table.waitedMillis(), "it grew meanwhile, and forgot nothing");
+        table.take();
+        table.take();
+        assertEquals(19_700, table.waitedMillis());
+        table.untouched(2);
+        assertEquals(19_800, table.waitedMillis(), "a lane put back has waited all along");
+        table.take();
+        table.served(2, 0, 1);
+        assertEquals(19_700, table.waitedMillis(), "one that was served begins anew");
+        while (table.take() != 2) {}
+        assertEquals(0, table.waitedMillis());
     }
 
     @Test
