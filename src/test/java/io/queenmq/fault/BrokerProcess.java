@@ -56,6 +56,22 @@ final class BrokerProcess implements AutoCloseable {
         return new BrokerProcess(port, postgresPort, settings);
     }
 
+    /** Starts a broker of this build; the environment says the rest. */
+    static List<String> command() {
+        return List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+UseSerialGC",
+                // It lives for seconds: what it saves is time to start.
+                "-XX:TieredStopAtLevel=1",
+                "-Xmx512m",
+                "--enable-native-access=ALL-UNNAMED",
+                "--sun-misc-unsafe-memory-access=allow",
+                "-cp",
+                System.getProperty("java.class.path"),
+                "io.queenmq.Main",
+                "serve");
+    }
+
     int port() {
         return port;
     }
@@ -113,20 +129,7 @@ final class BrokerProcess implements AutoCloseable {
 
     private Process launch() throws IOException {
         ProcessBuilder builder =
-                new ProcessBuilder(
-                                List.of(
-                                        Path.of(System.getProperty("java.home"), "bin", "java")
-                                                .toString(),
-                                        "-XX:+UseSerialGC",
-                                        // It lives for seconds: what it saves is time to start.
-                                        "-XX:TieredStopAtLevel=1",
-                                        "-Xmx512m",
-                                        "--enable-native-access=ALL-UNNAMED",
-                                        "--sun-misc-unsafe-memory-access=allow",
-                                        "-cp",
-                                        System.getProperty("java.class.path"),
-                                        "io.queenmq.Main",
-                                        "serve"))
+                new ProcessBuilder(command())
                         .redirectErrorStream(true)
                         .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()));
         builder.environment()
