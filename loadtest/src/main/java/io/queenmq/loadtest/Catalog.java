@@ -11,7 +11,7 @@ final class Catalog {
     private Catalog() {}
 
     static List<Benchmark> all() {
-        return Stream.of(cycle(), write(), read(), volume(), idle(), latency(), peers())
+        return Stream.of(cycle(), write(), read(), volume(), idle(), latency(), features(), peers())
                 .flatMap(List::stream)
                 .toList();
     }
@@ -395,6 +395,26 @@ final class Catalog {
                                 "share of time that collections stop the broker, full cycle",
                                 FullCycle::pauses)
                         .atMost("share", "–", 0.01, 0.003));
+    }
+
+    private static List<Benchmark> features() {
+        return List.of(
+                new Benchmark(
+                                "F1",
+                                "steps/s of one transaction (ack, push, key) ÷ of three calls",
+                                Features::transaction)
+                        .atLeast("steps", "–", 1.5, 2.5),
+                new Benchmark(
+                                "F2",
+                                "keys written/s: one a call ÷ bare upserts; 25 a call ÷ one",
+                                Features::keys)
+                        .atLeast("single", "–", 0.4, 0.7)
+                        .atLeast("batch", "4.1", 4, 8),
+                new Benchmark(
+                                "F5",
+                                "timers delivered/s ÷ pushes/s of the same bytes, batch 1",
+                                Features::timers)
+                        .atLeast("fires", "–", 0.3, 0.7));
     }
 
     private static List<Benchmark> peers() {

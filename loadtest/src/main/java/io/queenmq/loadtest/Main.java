@@ -40,7 +40,7 @@ public final class Main {
               --quick 1                small enough to see that it works; figures say nothing
               --seconds N --long-seconds N --warmup N --ramp N
               --pairs N --pair-seconds N
-              --many-lanes N --retained N --pollers N
+              --many-lanes N --retained N --pollers N --clients N
               --pg-bin DIR             programs of an installed PostgreSQL, in place of the
                                        embedded one
               --scratch DIR            where databases live while a benchmark runs

@@ -14,6 +14,7 @@ import java.util.concurrent.TimeUnit;
  * @param lanes lanes where many are asked for
  * @param retained messages where many are asked for
  * @param pollers parked long polls where many are asked for
+ * @param clients connections of benchmarks that compare calls of clients that wait for each answer
  */
 record Plan(
         double seconds,
@@ -24,7 +25,8 @@ record Plan(
         double longSeconds,
         int lanes,
         int retained,
-        int pollers) {
+        int pollers,
+        int clients) {
     /** Full size, or small enough to see that a command works. */
     static Plan of(Options options) {
         boolean quick = options.number("quick", 0) == 1;
@@ -38,7 +40,8 @@ record Plan(
                 options.ratio("long-seconds", quick ? 4 : 600),
                 options.number("many-lanes", quick ? 2_000 : 1_000_000),
                 options.number("retained", quick ? 20_000 : 10_000_000),
-                options.number("pollers", quick ? 200 : 10_000));
+                options.number("pollers", quick ? 200 : 10_000),
+                options.number("clients", 16));
     }
 
     static long nanos(double seconds) {

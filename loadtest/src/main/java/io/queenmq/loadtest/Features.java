@@ -1,0 +1,191 @@
+package io.queenmq.loadtest;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/** F1, F2 and F5: transactions, keys and timers, each against the same work done otherwise. */
+final class Features {
+    private static final String GROUP = "loadtest";
+    private static final int BYTES = 256;
+    private static final int SINGLE = 1;
+    private static final int BATCH = 25;
+    private static final int STEPS_MIN = 200;
+    private static final int STEPS_MAX = 5_000;
+    private static final double STEP_SECONDS_MAX = 60;
+    private static final int TIMERS_MIN = 1_000;
+    private static final int TIMERS_MAX = 20_000;
+    private static final int TIMER_LANES = 64;
+    private static final int LOOK_MILLIS = 10;
+    private static final long FIRE_SECONDS_MAX = 120;
+    private static final String SCHEDULE =
+            """
+            select count(*) filter (where s.status = 'scheduled')
+            from (
+                select array_agg(v.queue) as queues, array_agg('timer-' || n) as keys,
+                       array_agg(v.payload) as payloads,
+                       array_agg('lane-' || n % v.lanes) as lanes,
+                       array_agg(clock_timestamp()) as times
+                from (values (?::text, ?::text, ?::integer)) v (queue, payload, lanes)
+                cross join generate_series(1, ?::integer) n
+                group by n / 1000) due
+            cross join lateral queen.timer_schedule(
+                due.queues, due.keys, due.payloads, due.times, due.lanes) s
+            """;
+    private static final String PENDING =
+            "select count(*) from (select from queen_store.timers limit 1) t";
+
+    private Features() {}
+
+    static void transaction(Lab lab, Readings readings) throws Exception {
+        Rig rig = lab.rig();
+        String source = lab.queue(rig);
+        String destination = lab.queue(rig);
+        int steps = Math.clamp(lab.plan().lanes() / 200, STEPS_MIN, STEPS_MAX);
+        int each = 2 * (lab.plan().pairs() + 1);
+        Lanes.group(rig.server(), source, GROUP);
+        Lanes.fill(rig, source, new Lanes.Content(steps, each, each, Payload.Kind.ORDER, BYTES));
+        readings.detail("clients", lab.plan().clients());
+        readings.ratio(
+                "steps",
+                lab.ratio(
+                        () -> stepsPerSecond(lab, source, destination, steps, true),
+                        () -> stepsPerSecond(lab, source, destination, steps, false)));
+        expectStored(rig, destination, (long) steps * each);
+    }
+
+    private static void expectStored(Rig rig, String queue, long messages) {
+        double stored =
+                rig.server()
+                        .number(
+                                "select sum(last_offset + 1) from queen_store.partitions"
+                                        + " where queue_id = ?",
+                                Lanes.queueNumber(rig.server(), queue));
+        if (stored != messages) {
+            throw new IllegalStateException(
+                    "%,.0f messages were stored instead of %,d".formatted(stored, messages));
+        }
+    }
+
+    /** Messages that are leased beforehand, each worked off by one step. */
+    private static double stepsPerSecond(
+            Lab lab, String source, String destination, int steps, boolean together)
+            throws IOException {
+        Rig rig = lab.rig();
+        int clients = lab.plan().clients();
+        List<Leased.Message> messages =
+                Leased.pop(rig.url(), source, GROUP, steps, 1).batches().stream()
+                        .flatMap(List::stream)
+                        .toList();
+        if (messages.size() != steps) {
+            throw new IllegalStateException(messages.size() + " messages instead of " + steps);
+        }
+        Steps script = new Steps(messages, clients, GROUP, destination, together);
+        try (Callers callers = new Callers(rig.url(), clients, script)) {
+            long start = System.nanoTime();
+            callers.run(STEP_SECONDS_MAX);
+            double seconds = (System.nanoTime() - start) / 1e9;
+            return script.done() / seconds;
+        }
+    }
+
+    static void keys(Lab lab, Readings readings) throws Exception {
+        Rig rig = lab.rig();
+        try (BareUpsert bare = new BareUpsert(rig.jdbcUrl(), lab.plan().clients())) {
+            putsPerSecond(lab, rig, BATCH, lab.plan().warmup());
+            bare.run(Plan.nanos(lab.plan().warmup()));
+            Lanes.settle(rig.server());
+            readings.detail("clients", lab.plan().clients());
+            readings.ratio(
+                    "single",
+                    lab.ratio(
+                            () -> putsPerSecond(lab, rig, SINGLE, lab.plan().pairSeconds()),
+                            () -> bare.run(Plan.nanos(lab.plan().pairSeconds()))));
+            readings.ratio(
+                    "batch",
+                    lab.ratio(
+                            () -> putsPerSecond(lab, rig, BATCH, lab.plan().pairSeconds()),
+                            () -> putsPerSecond(lab, rig, SINGLE, lab.plan().pairSeconds())));
+        }
+    }
+
+    private static double putsPerSecond(Lab lab, Rig rig, int batch, double seconds) {
+        puts(lab, rig, batch, lab.plan().ramp());
+        long start = System.nanoTime();
+        long puts = puts(lab, rig, batch, seconds);
+        return puts / ((System.nanoTime() - start) / 1e9);
+    }
+
+    private static long puts(Lab lab, Rig rig, int batch, double seconds) {
+        int clients = lab.plan().clients();
+        try (Callers callers = new Callers(rig.url(), clients, new Puts(batch))) {
+            callers.run(seconds);
+            return callers.answers() * batch;
+        }
+    }
+
+    static void timers(Lab lab, Readings readings) throws Exception {
+        Rig rig = lab.rig();
+        int timers = Math.clamp(lab.plan().retained() / 500, TIMERS_MIN, TIMERS_MAX);
+        Traffic.Shape singles =
+                Lab.pushes(
+                        lab.queue(rig),
+                        "lanes=%d producers=%d push-batch=1 payload=filler"
+                                .formatted(TIMER_LANES, TIMER_LANES));
+        readings.ratio(
+                "fires",
+                lab.ratio(
+                        () -> firesPerSecond(lab, rig, timers),
+                        () -> lab.push(rig, singles).pushedPerSecond()));
+        readings.detail("timers due at once", timers);
+    }
+
+    /** From the moment at which the broker may deliver what has been due for a while. */
+    private static double firesPerSecond(Lab lab, Rig rig, int timers) throws SQLException {
+        String queue = lab.queue(rig);
+        Lanes.provision(rig.jdbcUrl(), queue, "lane-", TIMER_LANES);
+        Payload payload = new Payload(Payload.Kind.FILLER, BYTES, Rng.seeded());
+        Bytes message = new Bytes(2 * BYTES);
+        payload.render(message, 0, 0, 0);
+        mayFire(rig, false);
+        double scheduled =
+                rig.server()
+                        .number(
+                                SCHEDULE,
+                                queue,
+                                new String(
+                                        message.array(),
+                                        0,
+                                        message.size(),
+                                        StandardCharsets.US_ASCII),
+                                TIMER_LANES,
+                                timers);
+        if (scheduled != timers) {
+            throw new IllegalStateException("%,.0f timers were scheduled".formatted(scheduled));
+        }
+        long start = System.nanoTime();
+        mayFire(rig, true);
+        long last = start + TimeUnit.SECONDS.toNanos(FIRE_SECONDS_MAX);
+        while (rig.server().number(PENDING) > 0) {
+            if (System.nanoTime() > last) {
+                throw new IllegalStateException("not all timers fired");
+            }
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(LOOK_MILLIS));
+        }
+        double rate = timers / ((System.nanoTime() - start) / 1e9);
+        expectStored(rig, queue, timers);
+        return rate;
+    }
+
+    private static void mayFire(Rig rig, boolean may) {
+        String answer =
+                rig.target()
+                        .call("POST", "/api/v1/system/kv-timers", "{\"timersFire\":" + may + "}");
+        if (!answer.startsWith("200 ")) {
+            throw new IllegalStateException("the switch answered " + answer);
+        }
+    }
+}
