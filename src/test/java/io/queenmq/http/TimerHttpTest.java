@@ -180,8 +180,6 @@ class TimerHttpTest {
                 "timers_payload_not_json; [{S,'delayMs':1,'txn':'t','payload':''}]",
                 "timers_payload_not_json; [{S,'delayMs':1,'txn':'t','payload':'MSwieCI6Mg=='}]",
                 "timers_payload_zstd; [{S,'delayMs':1,'txn':'t','payload':'MQ==','payloadZstd':true}]",
-                "timers_payload_zstd; [{S,'delayMs':1,'txn':'t','payload':'KLUv/SAB','payloadZstd':true}]",
-                "timers_payload_zstd; [{S,'delaySeconds':1,'payload':1,'payloadZstd':true}]",
                 "timers_partition_invalid; [{S,'delayMs':1,'txn':'t','payload':'MQ==','partition':''}]",
                 "timers_bad_op; [{S,'delayMs':1,'txn':'t','payload':'MQ==','dedup':'yes'}]",
                 "timers_server_owned_field; [{S,'delayMs':1,'txn':'t','payload':'MQ==','_x':1}]",
@@ -226,40 +224,6 @@ class TimerHttpTest {
                 413,
                 "payload_too_large",
                 "timers_payload_too_large");
-    }
-
-    @Test
-    @Contract("timer-25")
-    void aPayloadThatCameCompressedIsStoredForEverybodyToRead() {
-        String text = "{\"s\":\"" + "x".repeat(400) + "\"}";
-        change(compressed("packed", HOUR_MS, text));
-        Json peek = http.get(path("packed")).json();
-        assertEquals(base64(text), peek.text("payload"));
-        assertFalse(peek.bool("payloadZstd"));
-        change(compressed("packed", 0, text));
-        assertEquals(List.of(text), awaitPayloads("Default"));
-
-        Http small = front.http();
-        assertRefused(
-                small.post("/api/v1/timers", "[" + compressed("bomb", HOUR_MS, text) + "]"),
-                413,
-                "payload_too_large",
-                "timers_payload_too_large");
-        assertRefused(
-                http.post("/api/v1/timers", "[" + compressed("text", HOUR_MS, "no json") + "]"),
-                400,
-                "timers_bad_request",
-                "timers_payload_not_json");
-    }
-
-    private String compressed(String key, long delayMs, String text) {
-        byte[] frame = com.github.luben.zstd.Zstd.compress(text.getBytes(StandardCharsets.UTF_8));
-        assertTrue(frame.length < 100, "it is packed");
-        return schedule(key, delayMs, "")
-                .replace(
-                        "\"payload\":\"\"",
-                        "\"payloadZstd\":true,\"payload\":\"%s\""
-                                .formatted(Base64.getEncoder().encodeToString(frame)));
     }
 
     @Test
