@@ -1,5 +1,6 @@
 package io.queenmq;
 
+import io.queenmq.access.Access;
 import io.queenmq.ack.Ack;
 import io.queenmq.ack.DeadLetters;
 import io.queenmq.ack.Deliveries;
@@ -50,6 +51,7 @@ import io.queenmq.web.Listener;
 import io.queenmq.web.Router;
 import io.queenmq.web.WebConfig;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -67,6 +69,7 @@ public final class Broker implements AutoCloseable {
     private final DatabaseConfig databaseConfig;
     private final Pop pop;
     private final WebConfig web;
+    private final List<Router.Route> served;
     private final Listener listener;
     private volatile int port;
 
@@ -250,6 +253,7 @@ public final class Broker implements AutoCloseable {
                     new Maintain(
                             config.maintain(), database, catalog::queueChanged, metrics, clock));
 
+            Access access = parts.own("access", Access.of(config.access(), metrics, clock));
             Traffic traffic = new Traffic(metrics);
             Router.Builder routes = Router.builder();
             new DataPlane(
@@ -279,13 +283,16 @@ public final class Broker implements AutoCloseable {
                             ready,
                             cipher,
                             coldReads,
+                            access,
                             traffic,
                             health::databaseTakesWrites,
                             metrics,
                             clock)
                     .addTo(routes);
             web = config.web();
-            listener = new Listener(web, routes.build(), clock, metrics);
+            Router router = routes.build();
+            served = router.routes();
+            listener = new Listener(web, router, access, clock, metrics);
             complete = true;
         } finally {
             if (!complete) {
@@ -326,6 +333,11 @@ public final class Broker implements AutoCloseable {
     /** Where the HTTP API listens. */
     public int port() {
         return port;
+    }
+
+    /** What can be asked of it over HTTP, and by whom. */
+    public List<Router.Route> routes() {
+        return served;
     }
 
     /** Where the data is. */

@@ -1,5 +1,6 @@
 package io.queenmq;
 
+import io.queenmq.access.AccessConfig;
 import io.queenmq.ack.AckConfig;
 import io.queenmq.cipher.CipherConfig;
 import io.queenmq.config.AutopilotVariables;
@@ -28,6 +29,7 @@ import io.queenmq.transact.TransactConfig;
 import io.queenmq.web.WebConfig;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
@@ -36,12 +38,14 @@ import java.util.concurrent.ThreadLocalRandom;
  * The settings of every room.
  *
  * @param embedded folder of the embedded server; empty = the server that {@code database} names
+ * @param access which tokens are taken; empty = none is asked for
  * @param database with an embedded server only its bounds count
  */
 public record BrokerConfig(
         Optional<Path> embedded,
         DatabaseConfig database,
         WebConfig web,
+        Optional<AccessConfig> access,
         HttpConfig http,
         QueueConfig queue,
         PushConfig push,
@@ -66,6 +70,7 @@ public record BrokerConfig(
                 Optional.empty(),
                 database,
                 WebConfig.of("127.0.0.1", 0, 64 << 20, KEEP_ALIVE, false),
+                Optional.empty(),
                 HttpConfig.defaults(),
                 QueueConfig.defaults(),
                 PushConfig.defaults(),
@@ -85,50 +90,50 @@ public record BrokerConfig(
     /** The same behind another listener. */
     public BrokerConfig with(WebConfig other) {
         return new BrokerConfig(
-                embedded, database, other, http, queue, push, dedup, group, ready, pop, ack, kv,
-                transact, cipher, timers, maintain, report);
+                embedded, database, other, access, http, queue, push, dedup, group, ready, pop, ack,
+                kv, transact, cipher, timers, maintain, report);
     }
 
     /** The same with another key. */
     public BrokerConfig with(CipherConfig other) {
         return new BrokerConfig(
-                embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, kv,
-                transact, other, timers, maintain, report);
+                embedded, database, web, access, http, queue, push, dedup, group, ready, pop, ack,
+                kv, transact, other, timers, maintain, report);
     }
 
     /** The same with other bounds for pushes. */
     public BrokerConfig with(PushConfig other) {
         return new BrokerConfig(
-                embedded, database, web, http, queue, other, dedup, group, ready, pop, ack, kv,
-                transact, cipher, timers, maintain, report);
+                embedded, database, web, access, http, queue, other, dedup, group, ready, pop, ack,
+                kv, transact, cipher, timers, maintain, report);
     }
 
     /** The same with other background jobs. */
     public BrokerConfig with(MaintainConfig other) {
         return new BrokerConfig(
-                embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, kv,
-                transact, cipher, timers, other, report);
+                embedded, database, web, access, http, queue, push, dedup, group, ready, pop, ack,
+                kv, transact, cipher, timers, other, report);
     }
 
     /** The same with other bounds of timers. */
     public BrokerConfig with(TimersConfig other) {
         return new BrokerConfig(
-                embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, kv,
-                transact, cipher, other, maintain, report);
+                embedded, database, web, access, http, queue, push, dedup, group, ready, pop, ack,
+                kv, transact, cipher, other, maintain, report);
     }
 
     /** The same with other reports. */
     public BrokerConfig with(ReportConfig other) {
         return new BrokerConfig(
-                embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, kv,
-                transact, cipher, timers, maintain, other);
+                embedded, database, web, access, http, queue, push, dedup, group, ready, pop, ack,
+                kv, transact, cipher, timers, maintain, other);
     }
 
     /** The same with other bounds of transactions. */
     public BrokerConfig with(TransactConfig other) {
         return new BrokerConfig(
-                embedded, database, web, http, queue, push, dedup, group, ready, pop, ack, kv,
-                other, cipher, timers, maintain, report);
+                embedded, database, web, access, http, queue, push, dedup, group, ready, pop, ack,
+                kv, other, cipher, timers, maintain, report);
     }
 
     /**
@@ -137,11 +142,6 @@ public record BrokerConfig(
      * @throws BadSetting naming the variable
      */
     public static BrokerConfig from(Settings settings) {
-        if (settings.get(Variables.JWT_ENABLED)) {
-            throw new BadSetting(
-                    "JWT_ENABLED is true, but this version checks no tokens and would be open to"
-                            + " everybody: unset it, and let a proxy in front check them");
-        }
         if (settings.get(Variables.TENANCY_HEADER) && !settings.get(Variables.TRUSTED_PROXY)) {
             throw new BadSetting(
                     "QUEEN_TENANCY_HEADER is true, and whoever reaches this broker could name any"
@@ -155,6 +155,7 @@ public record BrokerConfig(
                         : Optional.empty(),
                 database,
                 web(settings, database),
+                AccessSettings.of(settings),
                 http(settings),
                 queue(settings),
                 PushConfig.defaults(),
@@ -165,9 +166,7 @@ public record BrokerConfig(
                 AckConfig.DEFAULT,
                 kv(settings, database),
                 TransactConfig.DEFAULT,
-                settings.find(Variables.ENCRYPTION_KEY)
-                        .map(CipherConfig::of)
-                        .orElse(CipherConfig.NONE),
+                cipher(settings),
                 timers(settings),
                 maintain(settings),
                 new ReportConfig(
@@ -265,6 +264,16 @@ public record BrokerConfig(
                 settings.find(KvVariables.KV_WRITE_BURST).orElse(2 * writes),
                 settings.find(KvVariables.KV_CELL_RATE).orElse(tenancy ? 2_000L : 0L),
                 Math.toIntExact(settings.get(KvVariables.KV_MAX_TENANTS)));
+    }
+
+    private static CipherConfig cipher(Settings settings) {
+        List<String> older = settings.find(Variables.ENCRYPTION_OLD_KEYS).orElse(List.of());
+        Optional<String> key = settings.find(Variables.ENCRYPTION_KEY);
+        if (key.isEmpty() && !older.isEmpty()) {
+            throw new BadSetting(
+                    "QUEEN_ENCRYPTION_KEY must be set where QUEEN_ENCRYPTION_OLD_KEYS is");
+        }
+        return key.map(newest -> CipherConfig.of(newest, older)).orElse(CipherConfig.NONE);
     }
 
     private static TimersConfig timers(Settings settings) {

@@ -40,6 +40,7 @@ class ArchitectureTest {
             Set.of(
                     "db",
                     "embedded",
+                    "access",
                     "web",
                     "combine",
                     "segment",

@@ -44,13 +44,6 @@ class BrokerConfigTest {
     }
 
     @Test
-    void doesNotStartOpenWhereTokensAreToBeChecked() {
-        BadSetting refusal = assertThrows(BadSetting.class, () -> from("JWT_ENABLED", "true"));
-        assertTrue(refusal.toString().contains("JWT_ENABLED is true, but"));
-        from("JWT_ENABLED", "false");
-    }
-
-    @Test
     void believesNoNameOfATenantThatAnybodyCouldHaveSaid() {
         BadSetting refusal =
                 assertThrows(BadSetting.class, () -> from("QUEEN_TENANCY_HEADER", "true"));

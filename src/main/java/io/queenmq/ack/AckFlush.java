@@ -42,6 +42,8 @@ abstract sealed class AckFlush implements Flush<AckUnit.Cursor, AckUnit> {
         return switch (failure.failure()) {
             case DATABASE_AWAY, OVERLOADED, STOPPING -> refused("pool");
             case BAD_REQUEST,
+                    UNAUTHENTICATED,
+                    FORBIDDEN,
                     NOT_FOUND,
                     BODY_TOO_LARGE,
                     QUEUE_ENCRYPTED,

@@ -1,5 +1,6 @@
 package io.queenmq.admin;
 
+import io.queenmq.access.Access;
 import io.queenmq.ack.DeadLetters;
 import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.db.ColdReads;
@@ -42,6 +43,7 @@ public final class AdminPlane {
     private final StatusRoutes status;
     private final AnalyticsRoutes analytics;
     private final SystemRoutes system;
+    private final IdentityRoutes identity;
 
     /**
      * @param serverId the name of this broker
@@ -60,6 +62,7 @@ public final class AdminPlane {
             ReadyLanes ready,
             PayloadCipher cipher,
             ColdReads reads,
+            Access access,
             Traffic traffic,
             BooleanSupplier databaseTakesWrites,
             Metrics metrics,
@@ -78,6 +81,7 @@ public final class AdminPlane {
         this.maintenance = new MaintenanceRoutes(switches, metrics);
         this.status = new StatusRoutes(new StatusReads(reads), databaseTakesWrites, clock);
         this.analytics = new AnalyticsRoutes(new AnalyticsReads(reads), clock);
+        this.identity = new IdentityRoutes(access, serverId);
         this.traces = new TraceRoutes(traces);
         this.changes = new ChangeRoutes(new ChangeReads(reads));
         QueueReads queues = new QueueReads(reads);
@@ -109,5 +113,6 @@ public final class AdminPlane {
         status.addTo(routes);
         analytics.addTo(routes);
         system.addTo(routes);
+        identity.addTo(routes);
     }
 }

@@ -1,5 +1,6 @@
 package io.queenmq.admin;
 
+import io.queenmq.access.Level;
 import io.queenmq.insight.AnalyticsReads;
 import io.queenmq.insight.Window;
 import io.queenmq.model.Names;
@@ -33,16 +34,22 @@ final class AnalyticsRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.read(ANALYTICS + "/queue-lag", e -> ofQueue(e, reads::queueLag))
-                .read(ANALYTICS + "/queue-ops", e -> ofQueue(e, reads::queueOps))
-                .read(ANALYTICS + "/queue-parked-replicas", e -> ofQueue(e, reads::parked))
-                .read(ANALYTICS + "/retention", this::retention)
-                .read(ANALYTICS + "/workload", this::workload)
-                .read(ANALYTICS + "/dlq-signatures", this::deadLetterSignatures)
-                .read(ANALYTICS + "/partition-liveness", this::partitionLiveness)
-                .read(ANALYTICS + "/system-metrics", this::systemMetrics)
-                .read(ANALYTICS + "/worker-metrics", this::workers)
-                .read(ANALYTICS + "/postgres-stats", e -> e.ok(AdminQuery.json(reads.server())));
+        routes.read(Level.READ_ONLY, ANALYTICS + "/queue-lag", e -> ofQueue(e, reads::queueLag))
+                .read(Level.READ_ONLY, ANALYTICS + "/queue-ops", e -> ofQueue(e, reads::queueOps))
+                .read(
+                        Level.READ_ONLY,
+                        ANALYTICS + "/queue-parked-replicas",
+                        e -> ofQueue(e, reads::parked))
+                .read(Level.READ_ONLY, ANALYTICS + "/retention", this::retention)
+                .read(Level.READ_ONLY, ANALYTICS + "/workload", this::workload)
+                .read(Level.READ_ONLY, ANALYTICS + "/dlq-signatures", this::deadLetterSignatures)
+                .read(Level.READ_ONLY, ANALYTICS + "/partition-liveness", this::partitionLiveness)
+                .read(Level.READ_ONLY, ANALYTICS + "/system-metrics", this::systemMetrics)
+                .read(Level.READ_ONLY, ANALYTICS + "/worker-metrics", this::workers)
+                .read(
+                        Level.READ_ONLY,
+                        ANALYTICS + "/postgres-stats",
+                        e -> e.ok(AdminQuery.json(reads.server())));
     }
 
     /** A series of the queues of a tenant, or of one of them. */

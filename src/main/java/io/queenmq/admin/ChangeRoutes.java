@@ -1,5 +1,6 @@
 package io.queenmq.admin;
 
+import io.queenmq.access.Level;
 import io.queenmq.insight.ChangeReads;
 import io.queenmq.web.Exchange;
 import io.queenmq.web.JsonBuffer;
@@ -16,7 +17,7 @@ final class ChangeRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.route("POST", "/api/v1/partitions/changed", this::changed);
+        routes.route(Level.READ_ONLY, "POST", "/api/v1/partitions/changed", this::changed);
     }
 
     private void changed(Exchange exchange) {

@@ -1,5 +1,6 @@
 package io.queenmq.admin;
 
+import io.queenmq.access.Level;
 import io.queenmq.ack.DeadLetterFilter;
 import io.queenmq.ack.DeadLetters;
 import io.queenmq.ack.Replay;
@@ -30,12 +31,12 @@ final class DeadLetterRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.read("/api/v1/dlq", this::list)
-                .route("DELETE", "/api/v1/dlq", this::deleteAll)
-                .route("POST", "/api/v1/dlq/replay", this::replayAll)
-                .route("POST", "/api/v1/dlq/:id/replay", this::replay)
-                .route("DELETE", MessageAddress.ROUTE, this::delete)
-                .route("POST", MessageAddress.ROUTE + "/retry", this::retry);
+        routes.read(Level.READ_ONLY, "/api/v1/dlq", this::list)
+                .route(Level.ADMIN, "DELETE", "/api/v1/dlq", this::deleteAll)
+                .route(Level.READ_WRITE, "POST", "/api/v1/dlq/replay", this::replayAll)
+                .route(Level.READ_WRITE, "POST", "/api/v1/dlq/:id/replay", this::replay)
+                .route(Level.READ_WRITE, "DELETE", MessageAddress.ROUTE, this::delete)
+                .route(Level.READ_WRITE, "POST", MessageAddress.ROUTE + "/retry", this::retry);
     }
 
     private void list(Exchange exchange) {
@@ -175,6 +176,8 @@ final class DeadLetterRoutes {
         return switch (failure.failure()) {
             case OUTCOME_UNKNOWN, INTERNAL, DEADLINE -> true;
             case BAD_REQUEST,
+                    UNAUTHENTICATED,
+                    FORBIDDEN,
                     NOT_FOUND,
                     BODY_TOO_LARGE,
                     QUEUE_ENCRYPTED,

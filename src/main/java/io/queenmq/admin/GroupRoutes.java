@@ -1,5 +1,6 @@
 package io.queenmq.admin;
 
+import io.queenmq.access.Level;
 import io.queenmq.group.GroupPositions;
 import io.queenmq.group.SeekTarget;
 import io.queenmq.group.Sought;
@@ -31,14 +32,18 @@ final class GroupRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.read(GROUPS, this::list)
-                .read(GROUPS + "/lagging", this::lagging)
-                .read(GROUP, this::detail)
-                .route("POST", QUEUE + "/seek", this::seekQueue)
-                .route("POST", QUEUE + "/partitions/:partition/seek", this::seekLane)
-                .route("POST", GROUP + "/subscription", this::subscribe)
-                .route("DELETE", GROUP, this::delete)
-                .route("DELETE", QUEUE, this::deleteFromQueue);
+        routes.read(Level.READ_ONLY, GROUPS, this::list)
+                .read(Level.READ_ONLY, GROUPS + "/lagging", this::lagging)
+                .read(Level.READ_ONLY, GROUP, this::detail)
+                .route(Level.READ_WRITE, "POST", QUEUE + "/seek", this::seekQueue)
+                .route(
+                        Level.READ_WRITE,
+                        "POST",
+                        QUEUE + "/partitions/:partition/seek",
+                        this::seekLane)
+                .route(Level.READ_WRITE, "POST", GROUP + "/subscription", this::subscribe)
+                .route(Level.ADMIN, "DELETE", GROUP, this::delete)
+                .route(Level.ADMIN, "DELETE", QUEUE, this::deleteFromQueue);
     }
 
     private void list(Exchange exchange) {

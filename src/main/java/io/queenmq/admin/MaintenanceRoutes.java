@@ -1,6 +1,7 @@
 package io.queenmq.admin;
 
 import com.fasterxml.jackson.core.JsonToken;
+import io.queenmq.access.Level;
 import io.queenmq.gate.Switch;
 import io.queenmq.gate.Switches;
 import io.queenmq.metrics.Metrics;
@@ -33,10 +34,10 @@ final class MaintenanceRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.read(PUSHES, this::state)
-                .route("POST", PUSHES, this::setPushes)
-                .read(POPS, this::pops)
-                .route("POST", POPS, this::setPops);
+        routes.read(Level.ADMIN, PUSHES, this::state)
+                .route(Level.ADMIN, "POST", PUSHES, this::setPushes)
+                .read(Level.ADMIN, POPS, this::pops)
+                .route(Level.ADMIN, "POST", POPS, this::setPops);
     }
 
     private boolean isPaused() {

@@ -1,5 +1,6 @@
 package io.queenmq.admin;
 
+import io.queenmq.access.Level;
 import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.insight.MessageReads;
 import io.queenmq.insight.MessageReads.Filter;
@@ -41,7 +42,8 @@ final class MessageRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.read("/api/v1/messages", this::list).read(MessageAddress.ROUTE, this::detail);
+        routes.read(Level.READ_ONLY, "/api/v1/messages", this::list)
+                .read(Level.READ_ONLY, MessageAddress.ROUTE, this::detail);
     }
 
     private void list(Exchange exchange) {

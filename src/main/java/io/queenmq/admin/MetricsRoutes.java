@@ -1,5 +1,6 @@
 package io.queenmq.admin;
 
+import io.queenmq.access.Level;
 import io.queenmq.insight.DeadLetterDepthReads;
 import io.queenmq.insight.Rate;
 import io.queenmq.metrics.Metrics;
@@ -49,8 +50,8 @@ final class MetricsRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.read("/metrics", exchange -> exchange.ok(glance()))
-                .read("/metrics/prometheus", this::scrape);
+        routes.read(Level.PUBLIC, "/metrics", exchange -> exchange.ok(glance()))
+                .read(Level.PUBLIC, "/metrics/prometheus", this::scrape);
     }
 
     private JsonBuffer glance() {

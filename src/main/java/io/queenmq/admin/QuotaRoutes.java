@@ -1,6 +1,7 @@
 package io.queenmq.admin;
 
 import com.fasterxml.jackson.core.JsonToken;
+import io.queenmq.access.Level;
 import io.queenmq.gate.Quota;
 import io.queenmq.gate.Quotas;
 import io.queenmq.model.Caller;
@@ -38,7 +39,7 @@ final class QuotaRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.route("POST", "/api/v1/system/quota", this::set);
+        routes.route(Level.ADMIN, "POST", "/api/v1/system/quota", this::set);
     }
 
     /** A request, as far as it has been read. */

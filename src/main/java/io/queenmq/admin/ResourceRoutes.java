@@ -1,5 +1,6 @@
 package io.queenmq.admin;
 
+import io.queenmq.access.Level;
 import io.queenmq.insight.FootprintReads;
 import io.queenmq.insight.FootprintReads.Footprint;
 import io.queenmq.insight.LaneReads;
@@ -48,16 +49,22 @@ final class ResourceRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.read(RESOURCES + "/overview", this::overview)
-                .read(RESOURCES + "/queues", this::list)
-                .read(RESOURCES + "/queues/:queue", e -> detail(e, e.segment("queue")))
+        routes.read(Level.READ_ONLY, RESOURCES + "/overview", this::overview)
+                .read(Level.READ_ONLY, RESOURCES + "/queues", this::list)
+                .read(
+                        Level.READ_ONLY,
+                        RESOURCES + "/queues/:queue",
+                        e -> detail(e, e.segment("queue")))
                 // The queue with the empty name: it can be configured, so it can be looked at.
-                .read(RESOURCES + "/queues/", e -> detail(e, ""))
-                .read(RESOURCES + "/queues/:queue/depth", this::depth)
-                .read(RESOURCES + "/namespaces", e -> labels(e, "namespace", false))
-                .read(RESOURCES + "/tasks", e -> labels(e, "task", true))
-                .read(STATUS, this::status)
-                .read(STATUS + "/:queue", this::statusOfQueue);
+                .read(Level.READ_ONLY, RESOURCES + "/queues/", e -> detail(e, ""))
+                .read(Level.READ_ONLY, RESOURCES + "/queues/:queue/depth", this::depth)
+                .read(
+                        Level.READ_ONLY,
+                        RESOURCES + "/namespaces",
+                        e -> labels(e, "namespace", false))
+                .read(Level.READ_ONLY, RESOURCES + "/tasks", e -> labels(e, "task", true))
+                .read(Level.READ_ONLY, STATUS, this::status)
+                .read(Level.READ_ONLY, STATUS + "/:queue", this::statusOfQueue);
     }
 
     private void overview(Exchange exchange) {

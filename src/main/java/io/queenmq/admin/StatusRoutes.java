@@ -1,5 +1,6 @@
 package io.queenmq.admin;
 
+import io.queenmq.access.Level;
 import io.queenmq.insight.StatusReads;
 import io.queenmq.insight.Window;
 import io.queenmq.model.Failure;
@@ -32,9 +33,9 @@ final class StatusRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.read(STATUS, this::status)
-                .read(STATUS + "/analytics", this::volume)
-                .read(STATUS + "/buffers", this::buffers);
+        routes.read(Level.READ_ONLY, STATUS, this::status)
+                .read(Level.READ_ONLY, STATUS + "/analytics", this::volume)
+                .read(Level.READ_ONLY, STATUS + "/buffers", this::buffers);
     }
 
     private void status(Exchange exchange) {

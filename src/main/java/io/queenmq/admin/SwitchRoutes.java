@@ -1,6 +1,7 @@
 package io.queenmq.admin;
 
 import com.fasterxml.jackson.core.JsonToken;
+import io.queenmq.access.Level;
 import io.queenmq.gate.Quotas;
 import io.queenmq.gate.Switch;
 import io.queenmq.gate.Switches;
@@ -24,7 +25,8 @@ final class SwitchRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.read(PATH, exchange -> exchange.ok(state().raw('}'))).route("POST", PATH, this::set);
+        routes.read(Level.ADMIN, PATH, exchange -> exchange.ok(state().raw('}')))
+                .route(Level.ADMIN, "POST", PATH, this::set);
     }
 
     private void set(Exchange exchange) {

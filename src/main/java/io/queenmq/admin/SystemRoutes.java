@@ -1,5 +1,6 @@
 package io.queenmq.admin;
 
+import io.queenmq.access.Level;
 import io.queenmq.gate.Switch;
 import io.queenmq.gate.Switches;
 import io.queenmq.insight.SystemReads;
@@ -46,16 +47,16 @@ final class SystemRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.read(SYSTEM + "/shared-state", this::sharedState)
-                .read(SYSTEM + "/jobs", e -> e.ok(AdminQuery.json(reads.jobs())))
-                .route("POST", SYSTEM + "/jobs/:job", this::setJob)
-                .read(SYSTEM + "/blocked", e -> e.ok(AdminQuery.json(reads.blocked())))
-                .route("POST", SYSTEM + "/blocked/:pid/terminate", this::terminate)
-                .read(SYSTEM + "/storage", e -> e.ok(AdminQuery.json(reads.storage())))
-                .route("POST", "/api/v1/stats/refresh", this::refresh)
-                .route("POST", INTERNAL + "/notify", this::notifyQueue)
-                .read(INTERNAL + "/shared-state/stats", this::peers)
-                .read(INTERNAL + "/inter-instance/stats", this::peers);
+        routes.read(Level.ADMIN, SYSTEM + "/shared-state", this::sharedState)
+                .read(Level.ADMIN, SYSTEM + "/jobs", e -> e.ok(AdminQuery.json(reads.jobs())))
+                .route(Level.ADMIN, "POST", SYSTEM + "/jobs/:job", this::setJob)
+                .read(Level.ADMIN, SYSTEM + "/blocked", e -> e.ok(AdminQuery.json(reads.blocked())))
+                .route(Level.ADMIN, "POST", SYSTEM + "/blocked/:pid/terminate", this::terminate)
+                .read(Level.ADMIN, SYSTEM + "/storage", e -> e.ok(AdminQuery.json(reads.storage())))
+                .route(Level.ADMIN, "POST", "/api/v1/stats/refresh", this::refresh)
+                .route(Level.ADMIN, "POST", INTERNAL + "/notify", this::notifyQueue)
+                .read(Level.ADMIN, INTERNAL + "/shared-state/stats", this::peers)
+                .read(Level.ADMIN, INTERNAL + "/inter-instance/stats", this::peers);
     }
 
     private boolean isListening() {

@@ -1,5 +1,6 @@
 package io.queenmq.admin;
 
+import io.queenmq.access.Level;
 import io.queenmq.model.Names;
 import io.queenmq.trace.NewTrace;
 import io.queenmq.trace.Traces;
@@ -25,10 +26,10 @@ final class TraceRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.route("POST", TRACES, this::add)
-                .read(TRACES + "/names", this::names)
-                .read(TRACES + "/by-name/:name", this::named)
-                .read(TRACES + "/:partitionId/:transactionId", this::ofMessage);
+        routes.route(Level.READ_WRITE, "POST", TRACES, this::add)
+                .read(Level.READ_ONLY, TRACES + "/names", this::names)
+                .read(Level.READ_ONLY, TRACES + "/by-name/:name", this::named)
+                .read(Level.READ_ONLY, TRACES + "/:partitionId/:transactionId", this::ofMessage);
     }
 
     private void add(Exchange exchange) {

@@ -1,36 +1,47 @@
 package io.queenmq.cipher;
 
 import java.util.HexFormat;
-import java.util.Optional;
+import java.util.List;
+import java.util.stream.Stream;
 import javax.crypto.SecretKey;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
  * What payloads are encrypted with.
  *
- * @param key of AES-256; empty = this broker neither encrypts nor decrypts
+ * @param keys of AES-256: the first encrypts, each decrypts; none = this broker does neither
  */
-public record CipherConfig(Optional<SecretKey> key) {
-    public static final CipherConfig NONE = new CipherConfig(Optional.empty());
+public record CipherConfig(List<SecretKey> keys) {
+    public static final CipherConfig NONE = new CipherConfig(List.of());
 
     private static final int KEY_BYTES = 32;
 
+    public CipherConfig {
+        keys = List.copyOf(keys);
+    }
+
     /**
-     * The key as the environment has it.
+     * The keys as the environment has them.
      *
      * @param hex 64 hexadecimal digits
+     * @param older keys of before, to decrypt with
      */
-    public static CipherConfig of(String hex) {
+    public static CipherConfig of(String hex, List<String> older) {
+        return new CipherConfig(
+                Stream.concat(Stream.of(hex), older.stream()).map(CipherConfig::key).toList());
+    }
+
+    private static SecretKey key(String hex) {
         byte[] key = HexFormat.of().parseHex(hex);
         if (key.length != KEY_BYTES) {
             throw new IllegalArgumentException("a key has 32 bytes, got " + key.length);
         }
-        return new CipherConfig(Optional.of(new SecretKeySpec(key, "AES")));
+        return new SecretKeySpec(key, "AES");
     }
 
-    /** Never the key. */
+    /** Never a key. */
     @Override
     public String toString() {
-        return key.isPresent() ? "CipherConfig[AES-256-GCM]" : "CipherConfig[none]";
+        return "CipherConfig[" + keys.size() + " of AES-256-GCM]";
     }
 }

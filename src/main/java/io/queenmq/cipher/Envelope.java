@@ -7,15 +7,18 @@ import io.queenmq.model.Slice;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A payload as an encrypted queue stores it: a JSON object with three strings in base64. Pure.
+ * A payload as an encrypted queue stores it: a JSON object with three strings in base64, and the
+ * name of the key. Readers that know of one key pass over the name. Pure.
  *
+ * @param keyId null = it was written before keys had names
  * @param iv 16 bytes, of which the first {@link #NONCE_BYTES} are the nonce
  * @param authTag 16 bytes
  */
-record Envelope(byte[] encrypted, byte[] iv, byte[] authTag) {
+record Envelope(@Nullable String keyId, byte[] encrypted, byte[] iv, byte[] authTag) {
     static final int IV_BYTES = 16;
     static final int NONCE_BYTES = 12;
     static final int TAG_BYTES = 16;
@@ -23,6 +26,7 @@ record Envelope(byte[] encrypted, byte[] iv, byte[] authTag) {
     private static final String ENCRYPTED = "encrypted";
     private static final String IV = "iv";
     private static final String AUTH_TAG = "authTag";
+    private static final String KEY_ID = "kid";
     private static final JsonFactory JSON = new JsonFactory();
 
     Slice toJson() {
@@ -34,6 +38,7 @@ record Envelope(byte[] encrypted, byte[] iv, byte[] authTag) {
                         + base64.encodeToString(iv)
                         + "\",\"authTag\":\""
                         + base64.encodeToString(authTag)
+                        + (keyId == null ? "" : "\",\"kid\":\"" + keyId)
                         + "\"}");
     }
 
@@ -42,6 +47,7 @@ record Envelope(byte[] encrypted, byte[] iv, byte[] authTag) {
         if (!begins(payload)) {
             return null;
         }
+        String keyId = null;
         byte[] encrypted = null;
         byte[] iv = null;
         byte[] authTag = null;
@@ -54,11 +60,11 @@ record Envelope(byte[] encrypted, byte[] iv, byte[] authTag) {
                 if (json.nextToken() != JsonToken.VALUE_STRING) {
                     return null;
                 }
-                byte[] value = Base64.getDecoder().decode(json.getText());
                 switch (name) {
-                    case ENCRYPTED -> encrypted = value;
-                    case IV -> iv = value;
-                    case AUTH_TAG -> authTag = value;
+                    case ENCRYPTED -> encrypted = base64(json.getText());
+                    case IV -> iv = base64(json.getText());
+                    case AUTH_TAG -> authTag = base64(json.getText());
+                    case KEY_ID -> keyId = json.getText();
                     default -> {
                         return null;
                     }
@@ -77,7 +83,11 @@ record Envelope(byte[] encrypted, byte[] iv, byte[] authTag) {
                         || iv.length != IV_BYTES
                         || authTag.length != TAG_BYTES
                 ? null
-                : new Envelope(encrypted, iv, authTag);
+                : new Envelope(keyId, encrypted, iv, authTag);
+    }
+
+    private static byte[] base64(String text) {
+        return Base64.getDecoder().decode(text);
     }
 
     /** Whether the first name is one of an envelope's: tells nearly all others at once. */
@@ -119,6 +129,7 @@ record Envelope(byte[] encrypted, byte[] iv, byte[] authTag) {
     @Override
     public boolean equals(Object other) {
         return other instanceof Envelope that
+                && Objects.equals(keyId, that.keyId)
                 && Arrays.equals(encrypted, that.encrypted)
                 && Arrays.equals(iv, that.iv)
                 && Arrays.equals(authTag, that.authTag);

@@ -7,8 +7,12 @@ import io.queenmq.model.QueenException;
 import io.queenmq.model.Slice;
 import io.queenmq.segment.Frame;
 import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
 import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
 import javax.crypto.Cipher;
 import javax.crypto.SecretKey;
 import javax.crypto.spec.GCMParameterSpec;
@@ -16,29 +20,46 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Encrypts payloads before they are stored and decrypts them before they are delivered, with
- * AES-256-GCM and one key for the whole broker. Whether a queue encrypts is decided when a message
- * is pushed; whether a payload is decrypted, by its shape alone. Any thread.
+ * AES-256-GCM and the newest of the broker's keys. An envelope names its key, so that keys can be
+ * changed while messages of before are still there. Whether a queue encrypts is decided when a
+ * message is pushed; whether a payload is decrypted, by its shape alone. Any thread.
  */
 public final class PayloadCipher {
     private static final String ALGORITHM = "AES/GCM/NoPadding";
     private static final int TAG_BITS = 8 * Envelope.TAG_BYTES;
 
-    private final @Nullable SecretKey key;
+    private static final int ID_BYTES = 4;
+
+    /**
+     * @param id the beginning of its SHA-256: it tells keys apart, and nothing about them
+     */
+    private record Key(String id, SecretKey secret) {}
+
+    private final List<Key> keys;
     private final SecureRandom random = new SecureRandom();
     private final Counter unreadable;
 
     public PayloadCipher(CipherConfig config, Metrics metrics) {
-        this.key = config.key().orElse(null);
+        this.keys = config.keys().stream().map(key -> new Key(id(key), key)).toList();
         this.unreadable =
                 metrics.counter(
                         "queen_cipher_unreadable_total",
-                        "Payloads that look encrypted and that the key of this broker does not"
-                                + " open; delivered as stored.");
+                        "Payloads that look encrypted and that no key of this broker opens;"
+                                + " delivered as stored.");
+    }
+
+    private static String id(SecretKey key) {
+        try {
+            byte[] hash = MessageDigest.getInstance("SHA-256").digest(key.getEncoded());
+            return HexFormat.of().formatHex(hash, 0, ID_BYTES);
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every JVM has SHA-256", e);
+        }
     }
 
     /** Whether there is a key. */
     public boolean hasKey() {
-        return key != null;
+        return !keys.isEmpty();
     }
 
     /**
@@ -63,7 +84,7 @@ public final class PayloadCipher {
     }
 
     private Envelope encrypt(Slice payload) {
-        if (key == null) {
+        if (keys.isEmpty()) {
             throw new QueenException(
                     Failure.QUEUE_ENCRYPTED,
                     "the queue stores encrypted payloads and this broker has no key: set"
@@ -71,33 +92,49 @@ public final class PayloadCipher {
         }
         byte[] iv = new byte[Envelope.IV_BYTES];
         random.nextBytes(iv);
+        Key key = keys.getFirst();
         try {
-            Cipher cipher = cipher(Cipher.ENCRYPT_MODE, key, iv);
+            Cipher cipher = cipher(Cipher.ENCRYPT_MODE, key.secret(), iv);
             byte[] sealed = cipher.doFinal(payload.array(), payload.offset(), payload.length());
             int end = sealed.length - Envelope.TAG_BYTES;
             return new Envelope(
-                    Arrays.copyOf(sealed, end), iv, Arrays.copyOfRange(sealed, end, sealed.length));
+                    key.id(),
+                    Arrays.copyOf(sealed, end),
+                    iv,
+                    Arrays.copyOfRange(sealed, end, sealed.length));
         } catch (GeneralSecurityException e) {
             throw new IllegalStateException("this JVM cannot do " + ALGORITHM, e);
         }
     }
 
-    /** The payload in the clear; as stored if it is no envelope or the key does not open it. */
+    /** The payload in the clear; as stored if it is no envelope or no key opens it. */
     public Slice open(Slice stored) {
-        Envelope envelope = key == null ? null : Envelope.read(stored);
-        if (key == null || envelope == null) {
+        Envelope envelope = keys.isEmpty() ? null : Envelope.read(stored);
+        if (envelope == null) {
             return stored;
         }
+        for (Key key : keys) {
+            if (envelope.keyId() == null || envelope.keyId().equals(key.id())) {
+                byte[] opened = opened(envelope, key.secret());
+                if (opened != null) {
+                    return Slice.of(opened);
+                }
+            }
+        }
+        unreadable.increment();
+        return stored;
+    }
+
+    /** Null = another key's, tampered with, or a client's own: nothing a consumer could mend. */
+    private static byte @Nullable [] opened(Envelope envelope, SecretKey key) {
         byte[] encrypted = envelope.encrypted();
         byte[] sealed = Arrays.copyOf(encrypted, encrypted.length + Envelope.TAG_BYTES);
         System.arraycopy(
                 envelope.authTag(), 0, sealed, encrypted.length, envelope.authTag().length);
         try {
-            return Slice.of(cipher(Cipher.DECRYPT_MODE, key, envelope.iv()).doFinal(sealed));
+            return cipher(Cipher.DECRYPT_MODE, key, envelope.iv()).doFinal(sealed);
         } catch (GeneralSecurityException e) {
-            // Another key's, tampered with, or a client's own: nothing that a consumer could mend.
-            unreadable.increment();
-            return stored;
+            return null;
         }
     }
 

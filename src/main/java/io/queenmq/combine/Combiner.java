@@ -169,6 +169,8 @@ public final class Combiner<K, W extends Work<K>> {
                 switch (failure.failure()) {
                     case DATABASE_AWAY, OUTCOME_UNKNOWN, DEADLINE, OVERLOADED, STOPPING -> true;
                     case BAD_REQUEST,
+                            UNAUTHENTICATED,
+                            FORBIDDEN,
                             NOT_FOUND,
                             BODY_TOO_LARGE,
                             QUEUE_ENCRYPTED,

@@ -12,7 +12,7 @@ public final class ConfigurationPage {
                 .append(
                         "Everything is set by environment variables. A value out of its range refuses to")
                 .append(
-                        " start and names\nvariable, value and range; an empty one counts as not set.")
+                        " start and names\nvariable, value and range; an empty one counts as not set, unless it says otherwise.")
                 .append(" Written by `make docs`.\n");
         Variables.bySection()
                 .forEach(

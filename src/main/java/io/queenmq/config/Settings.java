@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeSet;
 
-/** What the environment says, read once at start-up. An empty variable counts as not set. */
+/** What the environment says, read once at start-up. */
 public final class Settings {
     /** Read by the launcher script, not by the broker. */
     private static final List<String> LAUNCHER = List.of("QUEEN_JAVA_OPTS");
@@ -46,8 +46,8 @@ public final class Settings {
      */
     public <T> Optional<T> find(Variable<T> variable) {
         for (String name : variable.names()) {
-            String text = environment.getOrDefault(name, "");
-            if (!text.isEmpty()) {
+            String text = environment.get(name);
+            if (text != null && (variable.emptyCounts() || !text.isEmpty())) {
                 Optional<T> value = variable.parser().apply(text);
                 if (value.isEmpty()) {
                     String got =

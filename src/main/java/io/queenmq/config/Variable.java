@@ -1,5 +1,6 @@
 package io.queenmq.config;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -15,6 +16,8 @@ import java.util.stream.Stream;
  * @param defaultText the same for people
  * @param range for people: what a value may be, completes "must be"
  * @param description one sentence
+ * @param secret no message repeats its value
+ * @param emptyCounts whether it is set where it is set to nothing
  * @param parser empty = not in the range
  */
 public record Variable<T>(
@@ -24,6 +27,7 @@ public record Variable<T>(
         String range,
         String description,
         boolean secret,
+        boolean emptyCounts,
         Function<String, Optional<T>> parser) {
 
     /** An address of version 6 has several colons, or stands in brackets. */
@@ -39,7 +43,33 @@ public record Variable<T>(
     /** The same, known under further names, for those who come from other versions. */
     Variable<T> also(String... otherNames) {
         List<String> all = Stream.concat(names.stream(), List.of(otherNames).stream()).toList();
-        return new Variable<>(all, fallback, defaultText, range, description, secret, parser);
+        return new Variable<>(
+                all, fallback, defaultText, range, description, secret, emptyCounts, parser);
+    }
+
+    /** The same where to be set to nothing says something. */
+    Variable<T> orEmpty() {
+        return new Variable<>(
+                names, fallback, defaultText, range, description, secret, true, parser);
+    }
+
+    /** One with a range of its own. */
+    static <T> Variable<T> of(
+            String name,
+            Optional<T> fallback,
+            String defaultText,
+            String range,
+            String description,
+            Function<String, Optional<T>> parser) {
+        return new Variable<>(
+                List.of(name), fallback, defaultText, range, description, false, false, parser);
+    }
+
+    /** One that is none by default, and whose value no message ever repeats. */
+    static <T> Variable<T> secret(
+            String name, String range, String description, Function<String, Optional<T>> parser) {
+        return new Variable<>(
+                List.of(name), Optional.empty(), "none", range, description, true, false, parser);
     }
 
     /** A whole number with its unit. */
@@ -58,13 +88,12 @@ public record Variable<T>(
             long max,
             String unit,
             String description) {
-        return new Variable<>(
-                List.of(name),
+        return of(
+                name,
                 fallback,
                 defaultText,
                 "a whole number from " + min + " to " + max + (unit.isEmpty() ? "" : " " + unit),
                 description,
-                false,
                 text -> parseLong(text).filter(value -> value >= min && value <= max));
     }
 
@@ -78,13 +107,12 @@ public record Variable<T>(
 
     static Variable<Boolean> flag(
             String name, Optional<Boolean> fallback, String defaultText, String description) {
-        return new Variable<>(
-                List.of(name),
+        return of(
+                name,
                 fallback,
                 defaultText,
                 "true, false, 1 or 0",
                 description,
-                false,
                 text ->
                         switch (text.strip().toLowerCase(Locale.ROOT)) {
                             case "true", "1" -> Optional.of(true);
@@ -96,47 +124,60 @@ public record Variable<T>(
     /** Text that is taken as it is. */
     static Variable<String> text(
             String name, Optional<String> fallback, String defaultText, String description) {
-        return new Variable<>(
-                List.of(name), fallback, defaultText, "any text", description, false, Optional::of);
+        return of(name, fallback, defaultText, "any text", description, Optional::of);
     }
 
     /** Names of machines; not the folder of a socket, nor a name with its port. */
     static Variable<String> hosts(String name, String fallback, String description) {
-        return new Variable<>(
-                List.of(name),
+        return of(
+                name,
                 Optional.of(fallback),
                 fallback,
                 "names or addresses of machines, without a port, separated by commas",
                 description,
-                false,
                 text -> Optional.of(text).filter(hosts -> HOSTS.matcher(hosts).matches()));
     }
 
-    /** A key in hexadecimal digits, none by default; no message ever repeats its value. */
+    /** A key in hexadecimal digits, none by default. */
     static Variable<String> key(String name, int bytes, String description) {
-        return new Variable<>(
-                List.of(name),
-                Optional.empty(),
-                "none",
-                2 * bytes + " hexadecimal digits, " + bytes + " bytes",
-                description,
-                true,
-                text ->
-                        Optional.of(text.strip())
-                                .filter(hex -> hex.matches("[0-9a-fA-F]{" + 2 * bytes + "}")));
+        return secret(name, keyRange(bytes), description, text -> hex(text, bytes));
     }
 
+    /** Several of them, separated by commas. */
+    static Variable<List<String>> keys(String name, int bytes, String description) {
+        return secret(
+                name,
+                keyRange(bytes) + " each",
+                description,
+                text -> {
+                    String[] texts = text.split(",", -1);
+                    List<String> keys =
+                            Arrays.stream(texts).flatMap(key -> hex(key, bytes).stream()).toList();
+                    return keys.size() == texts.length ? Optional.of(keys) : Optional.empty();
+                });
+    }
+
+    private static String keyRange(int bytes) {
+        return 2 * bytes + " hexadecimal digits, " + bytes + " bytes";
+    }
+
+    private static Optional<String> hex(String text, int bytes) {
+        return Optional.of(text.strip())
+                .filter(hex -> hex.matches("[0-9a-fA-F]{" + 2 * bytes + "}"));
+    }
+
+    /** One of several words, in whatever case; it is the word as it stands here. */
     static Variable<String> choice(
             String name, String fallback, List<String> choices, String description) {
-        return new Variable<>(
-                List.of(name),
+        return of(
+                name,
                 Optional.of(fallback),
                 fallback,
                 String.join(" or ", choices),
                 description,
-                false,
                 text ->
-                        Optional.of(text.strip().toLowerCase(Locale.ROOT))
-                                .filter(choices::contains));
+                        choices.stream()
+                                .filter(choice -> choice.equalsIgnoreCase(text.strip()))
+                                .findFirst());
     }
 }

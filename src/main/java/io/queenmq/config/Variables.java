@@ -57,13 +57,6 @@ public final class Variables {
                     "Says that whatever reaches this broker has passed a proxy which sets"
                             + " `x-queen-tenant` and drops what clients say. `QUEEN_TENANCY_HEADER`"
                             + " needs it.");
-    public static final Variable<Boolean> JWT_ENABLED =
-            Variable.flag(
-                    "JWT_ENABLED",
-                    Optional.of(false),
-                    "false",
-                    "Must be false: this version checks no tokens, and does not start where it is"
-                            + " told to.");
     public static final Variable<Long> POP_TIMEOUT_MS =
             Variable.number(
                             "DEFAULT_TIMEOUT",
@@ -103,6 +96,12 @@ public final class Variables {
                     32,
                     "Key of AES-256-GCM for queues with `encryptionEnabled`, the same on every broker."
                             + " Without it such queues are refused. Lost key, lost payloads.");
+    public static final Variable<List<String>> ENCRYPTION_OLD_KEYS =
+            Variable.keys(
+                    "QUEEN_ENCRYPTION_OLD_KEYS",
+                    32,
+                    "Keys that only decrypt, separated by commas: those of before, while there are"
+                            + " payloads of theirs.");
     public static final Variable<String> LOG_LEVEL =
             Variable.choice(
                     "LOG_LEVEL",
@@ -398,8 +397,8 @@ public final class Variables {
                         SUBSCRIPTION_MODE,
                         CONFIGURE_MODE,
                         TENANCY_HEADER,
-                        TRUSTED_PROXY,
-                        JWT_ENABLED));
+                        TRUSTED_PROXY));
+        sections.put("Access", JwtVariables.ALL);
         sections.put(
                 "Database",
                 List.of(
@@ -445,7 +444,9 @@ public final class Variables {
                 "Statistics", List.of(STATS_INTERVAL_MS, RECOUNT_INTERVAL_MS, METRICS_FLUSH_MS));
         sections.put("Key/value", KvVariables.ALL);
         sections.put("Autopilot of pops", AutopilotVariables.ALL);
-        sections.put("Process", List.of(DEDUP_CACHE_MB, ENCRYPTION_KEY, SERVER_ID, LOG_LEVEL));
+        sections.put(
+                "Process",
+                List.of(DEDUP_CACHE_MB, ENCRYPTION_KEY, ENCRYPTION_OLD_KEYS, SERVER_ID, LOG_LEVEL));
         return Collections.unmodifiableSequencedMap(sections);
     }
 }

@@ -1,5 +1,6 @@
 package io.queenmq.http;
 
+import io.queenmq.access.Level;
 import io.queenmq.ack.Ack;
 import io.queenmq.ack.AckResult;
 import io.queenmq.metrics.Traffic;
@@ -19,8 +20,16 @@ final class AckRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.route("POST", "/api/v1/ack", e -> ack(e, AckJson.readOne(e.body())))
-                .route("POST", "/api/v1/ack/batch", e -> ack(e, AckJson.readBatch(e.body())));
+        routes.route(
+                        Level.READ_WRITE,
+                        "POST",
+                        "/api/v1/ack",
+                        e -> ack(e, AckJson.readOne(e.body())))
+                .route(
+                        Level.READ_WRITE,
+                        "POST",
+                        "/api/v1/ack/batch",
+                        e -> ack(e, AckJson.readBatch(e.body())));
     }
 
     private void ack(Exchange exchange, AckJson.Request request) {

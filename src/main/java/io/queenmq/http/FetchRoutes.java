@@ -1,5 +1,6 @@
 package io.queenmq.http;
 
+import io.queenmq.access.Level;
 import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.fetch.Fetch;
 import io.queenmq.fetch.FetchClient;
@@ -21,7 +22,7 @@ final class FetchRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.route("POST", "/api/v1/fetch", this::fetch);
+        routes.route(Level.READ_ONLY, "POST", "/api/v1/fetch", this::fetch);
     }
 
     private void fetch(Exchange exchange) {

@@ -1,5 +1,6 @@
 package io.queenmq.http;
 
+import io.queenmq.access.Level;
 import io.queenmq.web.Exchange;
 import io.queenmq.web.JsonBuffer;
 import io.queenmq.web.Router;
@@ -23,11 +24,11 @@ final class HealthRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.read("/health", this::health)
-                .read("/health/ready", this::health)
-                .read("/livez", HealthRoutes::live)
-                .read("/health/live", HealthRoutes::live)
-                .read("/status", this::status);
+        routes.read(Level.PUBLIC, "/health", this::health)
+                .read(Level.PUBLIC, "/health/ready", this::health)
+                .read(Level.PUBLIC, "/livez", HealthRoutes::live)
+                .read(Level.PUBLIC, "/health/live", HealthRoutes::live)
+                .read(Level.READ_ONLY, "/status", this::status);
     }
 
     private static void live(Exchange exchange) {

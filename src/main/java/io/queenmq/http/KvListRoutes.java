@@ -1,6 +1,7 @@
 package io.queenmq.http;
 
 import com.fasterxml.jackson.core.JsonToken;
+import io.queenmq.access.Level;
 import io.queenmq.kv.KvReads;
 import io.queenmq.kv.KvReads.Filter;
 import io.queenmq.kv.KvReads.Listing;
@@ -25,9 +26,16 @@ final class KvListRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.read("/api/v1/resources/kv/namespaces", KvRoutes.refusing(this::namespaces))
+        routes.read(
+                        Level.READ_ONLY,
+                        "/api/v1/resources/kv/namespaces",
+                        KvRoutes.refusing(this::namespaces))
                 // A key may be a secret: a query would end in access logs.
-                .route("POST", "/api/v1/resources/kv/list", KvRoutes.refusing(this::list));
+                .route(
+                        Level.READ_ONLY,
+                        "POST",
+                        "/api/v1/resources/kv/list",
+                        KvRoutes.refusing(this::list));
     }
 
     private void namespaces(Exchange exchange) {

@@ -1,5 +1,6 @@
 package io.queenmq.http;
 
+import io.queenmq.access.Level;
 import io.queenmq.kv.Kv;
 import io.queenmq.kv.KvAnswer;
 import io.queenmq.kv.KvOp;
@@ -26,10 +27,10 @@ final class KvRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.route("POST", "/api/v1/kv", refusing(this::batch))
-                .read(ONE, refusing(this::get))
-                .route("PUT", ONE, refusing(this::put))
-                .route("DELETE", ONE, refusing(this::delete));
+        routes.route(Level.READ_WRITE, "POST", "/api/v1/kv", refusing(this::batch))
+                .read(Level.READ_ONLY, ONE, refusing(this::get))
+                .route(Level.READ_WRITE, "PUT", ONE, refusing(this::put))
+                .route(Level.READ_WRITE, "DELETE", ONE, refusing(this::delete));
     }
 
     private void batch(Exchange exchange) {
@@ -123,7 +124,9 @@ final class KvRoutes {
             case BUSY, DEADLINE -> new Refused("kv_unavailable", "kv_timeout", e.detail());
             case DATABASE_AWAY, OUTCOME_UNKNOWN, STOPPING ->
                     new Refused("kv_unavailable", "connection", e.detail());
-            case NOT_FOUND,
+            case UNAUTHENTICATED,
+                    FORBIDDEN,
+                    NOT_FOUND,
                     QUEUE_ENCRYPTED,
                     DUPLICATE,
                     ACK_REJECTED,

@@ -1,6 +1,7 @@
 package io.queenmq.http;
 
 import com.fasterxml.jackson.core.JsonToken;
+import io.queenmq.access.Level;
 import io.queenmq.ack.Ack;
 import io.queenmq.ack.LeaseExtension;
 import io.queenmq.model.QueenException;
@@ -20,7 +21,7 @@ final class LeaseRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.route("POST", "/api/v1/lease/:leaseId/extend", this::extend);
+        routes.route(Level.READ_WRITE, "POST", "/api/v1/lease/:leaseId/extend", this::extend);
     }
 
     private void extend(Exchange exchange) {

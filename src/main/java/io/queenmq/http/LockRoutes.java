@@ -1,5 +1,6 @@
 package io.queenmq.http;
 
+import io.queenmq.access.Level;
 import io.queenmq.kv.LockOp;
 import io.queenmq.kv.Locks;
 import io.queenmq.web.Exchange;
@@ -15,7 +16,7 @@ final class LockRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.route("POST", "/api/v1/locks", KvRoutes.refusing(this::batch));
+        routes.route(Level.READ_WRITE, "POST", "/api/v1/locks", KvRoutes.refusing(this::batch));
     }
 
     private void batch(Exchange exchange) {

@@ -1,5 +1,6 @@
 package io.queenmq.http;
 
+import io.queenmq.access.Level;
 import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.metrics.Traffic;
 import io.queenmq.model.Names;
@@ -35,9 +36,13 @@ final class PopRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.route("GET", "/api/v1/pop/queue/:queue", this::queue)
-                .route("GET", "/api/v1/pop/queue/:queue/partition/:partition", this::partition)
-                .route("GET", "/api/v1/pop", this::labels);
+        routes.route(Level.READ_WRITE, "GET", "/api/v1/pop/queue/:queue", this::queue)
+                .route(
+                        Level.READ_WRITE,
+                        "GET",
+                        "/api/v1/pop/queue/:queue/partition/:partition",
+                        this::partition)
+                .route(Level.READ_WRITE, "GET", "/api/v1/pop", this::labels);
     }
 
     private void queue(Exchange exchange) {

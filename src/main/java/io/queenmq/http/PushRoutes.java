@@ -1,5 +1,6 @@
 package io.queenmq.http;
 
+import io.queenmq.access.Level;
 import io.queenmq.metrics.Traffic;
 import io.queenmq.model.Caller;
 import io.queenmq.push.Push;
@@ -20,7 +21,7 @@ final class PushRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.route("POST", "/api/v1/push", this::push);
+        routes.route(Level.WRITE_ONLY, "POST", "/api/v1/push", this::push);
     }
 
     private void push(Exchange exchange) {

@@ -1,5 +1,6 @@
 package io.queenmq.http;
 
+import io.queenmq.access.Level;
 import io.queenmq.model.Names;
 import io.queenmq.queue.Queues;
 import io.queenmq.web.Exchange;
@@ -14,13 +15,18 @@ final class QueueRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.route("POST", "/api/v1/configure", this::configure)
+        routes.route(Level.READ_WRITE, "POST", "/api/v1/configure", this::configure)
                 .route(
+                        Level.ADMIN,
                         "DELETE",
                         "/api/v1/resources/queues/:queue",
                         exchange -> delete(exchange, exchange.segment("queue")))
                 // The queue with the empty name: it can be configured, so it can go.
-                .route("DELETE", "/api/v1/resources/queues/", exchange -> delete(exchange, ""));
+                .route(
+                        Level.ADMIN,
+                        "DELETE",
+                        "/api/v1/resources/queues/",
+                        exchange -> delete(exchange, ""));
     }
 
     private void configure(Exchange exchange) {

@@ -1,5 +1,6 @@
 package io.queenmq.http;
 
+import io.queenmq.access.Level;
 import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
 import io.queenmq.timer.TimerOp;
@@ -31,10 +32,14 @@ final class TimerRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.route("POST", "/api/v1/timers", refusing(counted(this::change)))
-                .route("DELETE", "/api/v1/timers/:queue/*timerKey", refusing(this::cancel))
-                .read("/api/v1/timers/:queue/*timerKey", refusing(this::peek))
-                .read("/api/v1/timers/:queue", refusing(this::list));
+        routes.route(Level.WRITE_ONLY, "POST", "/api/v1/timers", refusing(counted(this::change)))
+                .route(
+                        Level.READ_WRITE,
+                        "DELETE",
+                        "/api/v1/timers/:queue/*timerKey",
+                        refusing(this::cancel))
+                .read(Level.READ_ONLY, "/api/v1/timers/:queue/*timerKey", refusing(this::peek))
+                .read(Level.READ_ONLY, "/api/v1/timers/:queue", refusing(this::list));
     }
 
     private void change(Exchange exchange) {
@@ -155,7 +160,9 @@ final class TimerRoutes {
                             "timers_bad_request",
                             e.reason() == null ? "timers_bad_request" : e.reason(),
                             e.detail());
-            case QUEUE_ENCRYPTED,
+            case UNAUTHENTICATED,
+                    FORBIDDEN,
+                    QUEUE_ENCRYPTED,
                     BODY_TOO_LARGE,
                     TIMERS_DISABLED,
                     KV_DISABLED,

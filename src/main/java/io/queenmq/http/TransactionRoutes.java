@@ -1,5 +1,6 @@
 package io.queenmq.http;
 
+import io.queenmq.access.Level;
 import io.queenmq.kv.Kv;
 import io.queenmq.model.Caller;
 import io.queenmq.model.Failure;
@@ -27,7 +28,7 @@ final class TransactionRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.route("POST", "/api/v1/transaction", this::transact);
+        routes.route(Level.READ_WRITE, "POST", "/api/v1/transaction", this::transact);
     }
 
     private void transact(Exchange exchange) {
@@ -72,6 +73,8 @@ final class TransactionRoutes {
                             TransactionJson.refusal(id, failure.code(), refusal.detail()));
             case INTERNAL -> exchange.ok(TransactionJson.refusal(id, "db_error", "internal error"));
             case BAD_REQUEST,
+                    UNAUTHENTICATED,
+                    FORBIDDEN,
                     NOT_FOUND,
                     BODY_TOO_LARGE,
                     QUEUE_ENCRYPTED,

@@ -7,6 +7,10 @@ package io.queenmq.model;
 public enum Failure {
     /** A field of the request is missing, of the wrong type or out of its range. */
     BAD_REQUEST("bad_request", 400, Retry.NEVER),
+    /** There is no token, or none that is taken. */
+    UNAUTHENTICATED("unauthenticated", 401, Retry.NEVER),
+    /** The roles of the token do not suffice for the route. */
+    FORBIDDEN("forbidden", 403, Retry.NEVER),
     /** No such queue, partition, group or message for this tenant. */
     NOT_FOUND("not_found", 404, Retry.NEVER),
     /** The body is longer than the server accepts. */

@@ -36,6 +36,11 @@ public final class Names {
         return checked(field, value, TRANSACTION_ID_BYTES_MAX);
     }
 
+    /** Whether it can be stored as the one who has produced a message. */
+    public static boolean isProducer(String value) {
+        return flaw(value, TRANSACTION_ID_BYTES_MAX) == null;
+    }
+
     /** Whether a message can have that transactionId. */
     public static boolean isTransactionId(String value) {
         return flaw(value, TRANSACTION_ID_BYTES_MAX) == null;

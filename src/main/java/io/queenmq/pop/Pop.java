@@ -202,6 +202,8 @@ public final class Pop implements AutoCloseable {
         return switch (failure.failure()) {
             case DATABASE_AWAY, OUTCOME_UNKNOWN, OVERLOADED, BUSY, DEADLINE -> true;
             case BAD_REQUEST,
+                    UNAUTHENTICATED,
+                    FORBIDDEN,
                     NOT_FOUND,
                     BODY_TOO_LARGE,
                     QUEUE_ENCRYPTED,

@@ -130,6 +130,8 @@ final class TimerMeters {
         Rejection reason =
                 switch (failure) {
                     case BAD_REQUEST,
+                            UNAUTHENTICATED,
+                            FORBIDDEN,
                             NOT_FOUND,
                             DUPLICATE,
                             ACK_REJECTED,

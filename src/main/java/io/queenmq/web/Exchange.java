@@ -1,17 +1,21 @@
 package io.queenmq.web;
 
+import io.helidon.http.Header;
 import io.helidon.http.HeaderName;
 import io.helidon.http.HeaderNames;
 import io.helidon.http.HeaderValues;
 import io.helidon.http.Status;
 import io.helidon.webserver.http.ServerRequest;
 import io.helidon.webserver.http.ServerResponse;
+import io.queenmq.access.Access;
+import io.queenmq.access.Level;
 import io.queenmq.model.Caller;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.model.Uuids;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.function.BooleanSupplier;
@@ -20,6 +24,17 @@ import org.jspecify.annotations.Nullable;
 /** One request and its answer, as handlers see them. Used by the thread of the request only. */
 public final class Exchange {
     private static final HeaderName TENANT = HeaderNames.create("x-queen-tenant");
+
+    /** A payload that looks like a page is none. */
+    static final Header NO_SNIFFING =
+            HeaderValues.createCached("X-Content-Type-Options", "nosniff");
+
+    private static final Header CONTENT_POLICY =
+            HeaderValues.createCached(
+                    "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+
+    private static final Header CHALLENGE = HeaderValues.createCached("WWW-Authenticate", "Bearer");
+    private static final Header NOT_STORED = HeaderValues.createCached("Cache-Control", "no-store");
     private static final Status CREATED = Status.CREATED_201;
 
     private final ServerRequest request;
@@ -31,6 +46,7 @@ public final class Exchange {
     private final Body body;
     private final BooleanSupplier draining;
     private @Nullable Query query;
+    private @Nullable String subject;
 
     Exchange(
             ServerRequest request,
@@ -91,7 +107,22 @@ public final class Exchange {
 
     /** Who asks. */
     public Caller caller() {
-        return new Caller(tenant(), null);
+        return new Caller(tenant(), subject);
+    }
+
+    /** Lets the request in; from then on the caller has a name, if the token gives one. */
+    void admit(Access access, Level level) {
+        if (level != Level.PUBLIC) {
+            response.header(NOT_STORED);
+        }
+        subject =
+                access.admit(level, request.prologue().uriPath().rawPath(), authorization())
+                        .subject();
+    }
+
+    /** What the headers of that name say, one behind the other; empty = there is none. */
+    public String authorization() {
+        return String.join(", ", request.headers().all(HeaderNames.AUTHORIZATION, List::of));
     }
 
     private UUID tenant() {
@@ -146,6 +177,18 @@ public final class Exchange {
         send(bytes, bytes.length);
     }
 
+    /** Answers with a page for people that loads nothing and runs nothing. */
+    public void page(String html) {
+        response.header(CONTENT_POLICY);
+        text("text/html; charset=utf-8", html);
+    }
+
+    /** Sends the client to another path of this broker, to look there. */
+    public void seeOther(String path) {
+        response.status(Status.SEE_OTHER_303).header(HeaderNames.LOCATION, path);
+        send(new byte[0], 0);
+    }
+
     /** Answers with an error that has a shape of its own. */
     public void refuse(int status, JsonBuffer json) {
         send(Status.create(status), json);
@@ -156,6 +199,9 @@ public final class Exchange {
         int seconds = Refusals.retryAfterSeconds(failure);
         if (seconds > 0) {
             response.header(HeaderNames.RETRY_AFTER, Integer.toString(seconds));
+        }
+        if (failure == Failure.UNAUTHENTICATED) {
+            response.header(CHALLENGE);
         }
         refuse(failure.status(), json);
     }
@@ -185,6 +231,7 @@ public final class Exchange {
     }
 
     private void send(byte[] bytes, int length) {
+        response.header(NO_SNIFFING);
         if (request.prologue().method().text().equals("HEAD")) {
             response.headers().contentLength(length);
             write(0, response::send);

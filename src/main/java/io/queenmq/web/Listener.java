@@ -16,6 +16,8 @@ import io.helidon.webserver.http.ServerResponse;
 import io.helidon.webserver.http1.Http1Config;
 import io.helidon.webserver.http1.Http1ConnectionSelector;
 import io.micrometer.core.instrument.Counter;
+import io.queenmq.access.Access;
+import io.queenmq.access.Level;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
@@ -52,8 +54,12 @@ public final class Listener {
     private static final JsonBuffer NO_SUCH_ROUTE =
             new JsonBuffer(64).raw("{\"error\":\"Not Found\",\"code\":\"no_such_route\"}");
 
+    /** Who may not even consume is not told what there is. */
+    private static final Level UNKNOWN = Level.READ_WRITE;
+
     private final WebConfig config;
     private final Router router;
+    private final Access access;
     private final Admission admission;
     private final Connections connections;
     private final Counter failed;
@@ -62,9 +68,10 @@ public final class Listener {
     private final Thread watchdog;
     private volatile boolean draining;
 
-    public Listener(WebConfig config, Router router, Clock clock, Metrics metrics) {
+    public Listener(WebConfig config, Router router, Access access, Clock clock, Metrics metrics) {
         this.config = config;
         this.router = router;
+        this.access = access;
         this.admission = new Admission(config, metrics);
         this.failed =
                 metrics.counter(
@@ -215,6 +222,9 @@ public final class Listener {
 
     private void answer(Router.@Nullable Match match, Exchange exchange, Body body) {
         try {
+            if (access.isEnforced()) {
+                exchange.admit(access, match == null ? UNKNOWN : match.level());
+            }
             if (match == null) {
                 exchange.refuse(Status.NOT_FOUND_404.code(), NO_SUCH_ROUTE);
             } else {
@@ -281,6 +291,7 @@ public final class Listener {
                 .status(answered)
                 .headers(headers)
                 .header(HeaderValues.CONTENT_TYPE_JSON)
+                .header(Exchange.NO_SNIFFING)
                 .entity(Refusals.body(error).toString().getBytes(StandardCharsets.UTF_8))
                 .build();
     }

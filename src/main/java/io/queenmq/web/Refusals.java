@@ -17,6 +17,8 @@ final class Refusals {
     static String sentence(QueenException refusal) {
         return switch (refusal.failure()) {
             case BAD_REQUEST,
+                    UNAUTHENTICATED,
+                    FORBIDDEN,
                     NOT_FOUND,
                     BODY_TOO_LARGE,
                     QUEUE_ENCRYPTED,
@@ -46,6 +48,8 @@ final class Refusals {
     static int retryAfterSeconds(Failure failure) {
         return switch (failure) {
             case BAD_REQUEST,
+                    UNAUTHENTICATED,
+                    FORBIDDEN,
                     NOT_FOUND,
                     BODY_TOO_LARGE,
                     QUEUE_ENCRYPTED,

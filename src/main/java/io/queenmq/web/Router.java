@@ -1,5 +1,6 @@
 package io.queenmq.web;
 
+import io.queenmq.access.Level;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -20,9 +21,24 @@ public final class Router {
     private static final Pattern DOTS = Pattern.compile("(?:^|/)\\.\\.?(?:/|$)");
 
     private final Node root;
+    private final List<Route> routes;
 
-    private Router(Node root) {
+    private Router(Node root, List<Route> routes) {
         this.root = root;
+        this.routes = List.copyOf(routes);
+    }
+
+    /**
+     * What can be asked for.
+     *
+     * @param pattern as it was registered
+     * @param level what it asks of its caller
+     */
+    public record Route(String method, String pattern, Level level) {}
+
+    /** All there are, in the order they were added. */
+    public List<Route> routes() {
+        return routes;
     }
 
     public static Builder builder() {
@@ -30,7 +46,7 @@ public final class Router {
     }
 
     /** What a path leads to. */
-    record Match(Handler handler, Map<String, String> rawSegments) {}
+    record Match(Handler handler, Level level, Map<String, String> rawSegments) {}
 
     /** The handler of this method and raw path; null if there is none. */
     @Nullable Match find(String method, String rawPath) {
@@ -89,32 +105,33 @@ public final class Router {
         final Map<String, Leaf> rests = new HashMap<>();
     }
 
-    private record Leaf(Handler handler, List<String> names) {
+    private record Leaf(Handler handler, Level level, List<String> names) {
         Match match(List<String> values) {
             Map<String, String> segments = new HashMap<>();
             for (int i = 0; i < values.size(); i++) {
                 segments.put(names.get(i), values.get(i));
             }
-            return new Match(handler, segments);
+            return new Match(handler, level, segments);
         }
     }
 
-    /** Collects the routes of every edge room. */
+    /** Collects the routes of every edge room, each with the level it asks for. */
     public static final class Builder {
         private final Node root = new Node();
+        private final List<Route> routes = new ArrayList<>();
 
         private Builder() {}
 
         /** Adds a GET that changes nothing: it answers HEAD as well. */
-        public Builder read(String pattern, Handler handler) {
-            return route("GET", pattern, handler).route("HEAD", pattern, handler);
+        public Builder read(Level level, String pattern, Handler handler) {
+            return route(level, "GET", pattern, handler).route(level, "HEAD", pattern, handler);
         }
 
         /**
          * Adds a route; {@code :name} in the pattern stands for any one segment, a last {@code
          * *name} for one or more.
          */
-        public Builder route(String method, String pattern, Handler handler) {
+        public Builder route(Level level, String method, String pattern, Handler handler) {
             Node node = root;
             List<String> names = new ArrayList<>();
             boolean rest = false;
@@ -135,14 +152,15 @@ public final class Router {
                 }
             }
             Map<String, Leaf> leaves = rest ? node.rests : node.leaves;
-            if (leaves.put(method, new Leaf(handler, List.copyOf(names))) != null) {
+            if (leaves.put(method, new Leaf(handler, level, List.copyOf(names))) != null) {
                 throw new IllegalStateException("two handlers for " + method + ' ' + pattern);
             }
+            routes.add(new Route(method, pattern, level));
             return this;
         }
 
         public Router build() {
-            return new Router(root);
+            return new Router(root, routes);
         }
     }
 }

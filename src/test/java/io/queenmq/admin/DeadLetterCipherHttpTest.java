@@ -114,7 +114,7 @@ class DeadLetterCipherHttpTest {
     void withoutTheKeyItIsShownAsStored() {
         file("stored");
         Json letter = list(keyless, "stored").json().at("messages", 0);
-        assertEquals(List.of("encrypted", "iv", "authTag"), letter.at("data").names());
+        assertEquals(List.of("encrypted", "iv", "authTag", "kid"), letter.at("data").names());
         assertFalse(letter.names().contains("isEncrypted"));
     }
 
@@ -192,7 +192,7 @@ class DeadLetterCipherHttpTest {
         Json letter = list(broker, "bytes").json().at("messages", 0);
         assertEquals("eyJwaW4iOiAxMjM0fQ==", letter.text("data"));
         assertEquals(
-                List.of("encrypted", "iv", "authTag"),
+                List.of("encrypted", "iv", "authTag", "kid"),
                 list(keyless, "bytes").json().at("messages", 0).at("data").names());
     }
 }

@@ -16,6 +16,7 @@ import io.queenmq.segment.Frame;
 import io.queenmq.testkit.Contract;
 import java.util.Base64;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.UUID;
 import javax.crypto.Cipher;
 import javax.crypto.spec.GCMParameterSpec;
@@ -29,7 +30,8 @@ class PayloadCipherTest {
     private static final String KEY = "00112233445566778899aabbccddeeff".repeat(2);
 
     private final Metrics metrics = new Metrics();
-    private final PayloadCipher cipher = new PayloadCipher(CipherConfig.of(KEY), metrics);
+    private final PayloadCipher cipher =
+            new PayloadCipher(CipherConfig.of(KEY, List.of()), metrics);
 
     @AfterEach
     void close() {
@@ -70,14 +72,38 @@ class PayloadCipherTest {
     }
 
     @Test
-    void theEnvelopeHasThreeStringsAndNeverTheSameTwice() {
+    void theEnvelopeNamesItsKeyAndIsNeverTheSameTwice() {
         String one = cipher.seal(frame("{\"n\":1}")).payload().toString();
         assertTrue(
                 one.matches(
                         "\\{\"encrypted\":\"[A-Za-z0-9+/]+=*\",\"iv\":\"[A-Za-z0-9+/]{22}==\","
-                                + "\"authTag\":\"[A-Za-z0-9+/]{22}==\"}"),
+                                + "\"authTag\":\"[A-Za-z0-9+/]{22}==\",\"kid\":\"[0-9a-f]{8}\"}"),
                 one);
         assertNotEquals(one, cipher.seal(frame("{\"n\":1}")).payload().toString());
+        assertFalse(one.contains(KEY.substring(0, 8)));
+    }
+
+    /** The new key is added everywhere first, then it becomes the one that encrypts. */
+    @Test
+    @Contract("encrypt-5")
+    void keysChangeWhileTheirPayloadsAreThere() {
+        String newer = "f".repeat(64);
+        PayloadCipher prepared = new PayloadCipher(CipherConfig.of(KEY, List.of(newer)), metrics);
+        PayloadCipher changed = new PayloadCipher(CipherConfig.of(newer, List.of(KEY)), metrics);
+        PayloadCipher done = new PayloadCipher(CipherConfig.of(newer, List.of()), metrics);
+        Slice old = cipher.seal(Slice.utf8("1"));
+        Slice fresh = changed.seal(Slice.utf8("2"));
+        for (PayloadCipher one : List.of(prepared, changed)) {
+            assertEquals("1", one.open(old).toString());
+            assertEquals("2", one.open(fresh).toString());
+        }
+        assertEquals("2", done.open(fresh).toString());
+        assertEquals("0.0", unreadable());
+        assertSame(old, done.open(old));
+        assertSame(fresh, cipher.open(fresh));
+        assertEquals("2.0", unreadable());
+        String nameless = old.toString().replaceFirst(",\"kid\":\"[^\"]+\"", "");
+        assertEquals("1", changed.open(Slice.utf8(nameless)).toString());
     }
 
     @Test
@@ -121,7 +147,8 @@ class PayloadCipherTest {
     @Contract("encrypt-3")
     void anotherKeyOrNoneDeliversAsStored() {
         Slice stored = cipher.seal(frame("{\"n\":1}")).payload();
-        PayloadCipher other = new PayloadCipher(CipherConfig.of("f".repeat(64)), metrics);
+        PayloadCipher other =
+                new PayloadCipher(CipherConfig.of("f".repeat(64), List.of()), metrics);
         assertSame(stored, other.open(stored));
         assertEquals("1.0", unreadable());
         PayloadCipher none = new PayloadCipher(CipherConfig.NONE, metrics);
@@ -143,6 +170,7 @@ class PayloadCipherTest {
                 "{\"encrypted\":1,\"iv\":\"AAAAAAAAAAAAAAAAAAAAAA==\",\"authTag\":\"AAAAAAAAAAAAAAAAAAAAAA==\"}",
                 "{\"encrypted\":{},\"iv\":\"\",\"authTag\":\"\"}",
                 "{\"encrypted\":\"AA==\",\"iv\":\"AAAAAAAAAAAAAAAAAAAAAA==\",\"authTag\":\"AAAAAAAAAAAAAAAAAAAAAA==\",\"x\":\"\"}",
+                "{\"encrypted\":\"AA==\",\"iv\":\"AAAAAAAAAAAAAAAAAAAAAA==\",\"authTag\":\"AAAAAAAAAAAAAAAAAAAAAA==\",\"kid\":1}",
                 "{\"encrypted",
                 "\"encrypted\""
             })
@@ -163,6 +191,6 @@ class PayloadCipherTest {
 
     @Test
     void theKeyIsNeverPrinted() {
-        assertFalse(CipherConfig.of(KEY).toString().contains("0011"));
+        assertFalse(CipherConfig.of(KEY, List.of()).toString().contains("0011"));
     }
 }

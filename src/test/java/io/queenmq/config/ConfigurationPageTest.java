@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class ConfigurationPageTest {
@@ -28,8 +29,14 @@ class ConfigurationPageTest {
                 .ifPresent(
                         value ->
                                 assertTrue(
-                                        variable.parser().apply(value.toString()).isPresent(),
+                                        variable.parser().apply(text(value)).isPresent(),
                                         variable.name()));
         assertTrue(variable.description().endsWith("."), variable.name());
+    }
+
+    private static String text(Object value) {
+        return value instanceof List<?> list
+                ? String.join(",", list.stream().map(String::valueOf).toList())
+                : value.toString();
     }
 }

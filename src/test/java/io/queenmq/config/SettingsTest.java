@@ -81,6 +81,27 @@ class SettingsTest {
     }
 
     @Test
+    void ofSeveralKeysEachIsOne() {
+        String one = "ab".repeat(32);
+        assertEquals(
+                Optional.of(List.of(one, one)),
+                Settings.of(Map.of("QUEEN_ENCRYPTION_OLD_KEYS", one + ", " + one))
+                        .find(Variables.ENCRYPTION_OLD_KEYS));
+        for (String bad : List.of(one + ",", one + ",ab", one + " " + one)) {
+            Settings settings = Settings.of(Map.of("QUEEN_ENCRYPTION_OLD_KEYS", bad));
+            assertEquals(
+                    "QUEEN_ENCRYPTION_OLD_KEYS must be 64 hexadecimal digits, 32 bytes each, got a"
+                            + " value of "
+                            + bad.length()
+                            + " characters",
+                    assertThrows(
+                                    BadSetting.class,
+                                    () -> settings.find(Variables.ENCRYPTION_OLD_KEYS))
+                            .getMessage());
+        }
+    }
+
+    @Test
     void namesVariablesThatLookLikeOursAndAreNot() {
         assertEquals(
                 List.of("FILE_BUFFER_DIR", "QUEEN_TYPO"),

@@ -78,7 +78,7 @@ class EncryptionHttpTest {
         @Nullable Object[] row = stored(queue).getFirst();
         String text = String.valueOf(row[0]);
         assertFalse(text.contains("1234"));
-        assertEquals(List.of("encrypted", "iv", "authTag"), Json.parse(text).names());
+        assertEquals(List.of("encrypted", "iv", "authTag", "kid"), Json.parse(text).names());
         assertEquals(true, row[1]);
         Http.Reply popped = http.pop(queue, "");
         assertTrue(popped.body().contains("\"data\":" + payload + ","), popped.body());
@@ -183,7 +183,7 @@ class EncryptionHttpTest {
         assertEquals(0, stored(queue).size());
         http.push(queue, "p", "1");
         assertEquals(
-                List.of("encrypted", "iv", "authTag"),
+                List.of("encrypted", "iv", "authTag", "kid"),
                 keyless.http().pop(queue, "").json().names("messages", 0, "data"));
     }
 

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 class PopJsonTest {
     private static final Instant AT = Instant.parse("2026-07-30T11:02:44.512873Z");
     private static final PayloadCipher CIPHER =
-            new PayloadCipher(CipherConfig.of("0f".repeat(32)), new Metrics());
+            new PayloadCipher(CipherConfig.of("0f".repeat(32), List.of()), new Metrics());
     private static final UUID LEASE = UUID.fromString("01990000-0000-7000-8000-00000000000a");
     private static final UUID TRACE = UUID.fromString("11111111-2222-4333-8444-555555555555");
     private static final UUID MINTED = UUID.fromString("01990000-0000-7abc-8000-0000000000ff");

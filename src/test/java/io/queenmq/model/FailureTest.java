@@ -50,7 +50,7 @@ class FailureTest {
             assertEquals(
                     true,
                     failure == Failure.RATE_LIMITED
-                            || Set.of(400, 403, 404, 409, 413, 500, 503)
+                            || Set.of(400, 401, 403, 404, 409, 413, 500, 503)
                                     .contains(failure.status()));
         }
     }

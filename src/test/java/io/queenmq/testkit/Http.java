@@ -21,23 +21,31 @@ public final class Http implements AutoCloseable {
     private final HttpClient client;
     private final String base;
     private final String tenant;
+    private final String authorization;
 
     public Http(int port) {
         this(
                 HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build(),
                 "http://127.0.0.1:" + port,
+                "",
                 "");
     }
 
-    private Http(HttpClient client, String base, String tenant) {
+    private Http(HttpClient client, String base, String tenant, String authorization) {
         this.client = client;
         this.base = base;
         this.tenant = tenant;
+        this.authorization = authorization;
     }
 
     /** The same client, speaking for a tenant; not to be closed. */
     public Http as(String newTenant) {
-        return new Http(client, base, newTenant);
+        return new Http(client, base, newTenant, authorization);
+    }
+
+    /** The same client with a header {@code Authorization}; not to be closed. */
+    public Http authorized(String newAuthorization) {
+        return new Http(client, base, tenant, newAuthorization);
     }
 
     /** An answer as text, and as JSON where it is some. */
@@ -62,6 +70,15 @@ public final class Http implements AutoCloseable {
 
     public Reply post(String path, byte[] body) {
         return send(request(path).POST(HttpRequest.BodyPublishers.ofByteArray(body)));
+    }
+
+    /** A request of any method; an empty body is none. */
+    public Reply call(String method, String path, String body) {
+        HttpRequest.BodyPublisher publisher =
+                body.isEmpty()
+                        ? HttpRequest.BodyPublishers.noBody()
+                        : HttpRequest.BodyPublishers.ofString(body);
+        return send(request(path).method(method, publisher));
     }
 
     public Reply put(String path, String body) {
@@ -94,6 +111,9 @@ public final class Http implements AutoCloseable {
     private HttpRequest.Builder request(String path) {
         HttpRequest.Builder request =
                 HttpRequest.newBuilder(URI.create(base + path)).timeout(PATIENCE);
+        if (!authorization.isEmpty()) {
+            request.header("Authorization", authorization);
+        }
         return tenant.isEmpty() ? request : request.header("x-queen-tenant", tenant);
     }
 

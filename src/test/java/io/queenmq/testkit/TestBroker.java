@@ -5,9 +5,11 @@ import io.queenmq.BrokerConfig;
 import io.queenmq.config.Settings;
 import io.queenmq.db.DatabaseConfig;
 import io.queenmq.push.PushConfig;
+import io.queenmq.web.Router;
 import io.queenmq.web.WebConfig;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -113,6 +115,11 @@ public final class TestBroker implements AutoCloseable {
 
     public int port() {
         return broker.port();
+    }
+
+    /** What it serves over HTTP. */
+    public List<Router.Route> routes() {
+        return broker.routes();
     }
 
     public TestDatabase database() {

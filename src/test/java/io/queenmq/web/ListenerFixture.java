@@ -1,5 +1,7 @@
 package io.queenmq.web;
 
+import io.queenmq.access.Access;
+import io.queenmq.access.Level;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
@@ -7,6 +9,7 @@ import io.queenmq.runtime.Clock;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -80,7 +83,8 @@ final class ListenerFixture implements AutoCloseable {
                         admissionWait,
                         connectionsMax,
                         true);
-        listener = new Listener(config, routes(), Clock.SYSTEM, metrics);
+        Access open = Access.of(Optional.empty(), metrics, Clock.SYSTEM);
+        listener = new Listener(config, routes(), open, Clock.SYSTEM, metrics);
         port = listener.start();
     }
 
@@ -98,22 +102,32 @@ final class ListenerFixture implements AutoCloseable {
 
     private Router routes() {
         return Router.builder()
-                .read("/ping", exchange -> exchange.ok(json("\"pong\"")))
-                .route("POST", "/echo", ListenerFixture::echo)
-                .route("GET", "/names/:a/:b", ListenerFixture::names)
-                .route("GET", "/empty", Exchange::nothing)
-                .route("GET", "/query", ListenerFixture::query)
-                .route("GET", "/tenant", e -> e.ok(new JsonBuffer(0).uuid(e.caller().tenant())))
-                .route("GET", "/park", this::park)
-                .route("POST", "/hold", this::hold)
-                .route("GET", "/large", e -> e.ok(json('"' + "x".repeat(300_000) + '"')))
+                .read(Level.PUBLIC, "/ping", exchange -> exchange.ok(json("\"pong\"")))
+                .route(Level.PUBLIC, "POST", "/echo", ListenerFixture::echo)
+                .route(Level.PUBLIC, "GET", "/names/:a/:b", ListenerFixture::names)
+                .route(Level.PUBLIC, "GET", "/empty", Exchange::nothing)
+                .route(Level.PUBLIC, "GET", "/query", ListenerFixture::query)
                 .route(
+                        Level.PUBLIC,
+                        "GET",
+                        "/tenant",
+                        e -> e.ok(new JsonBuffer(0).uuid(e.caller().tenant())))
+                .route(Level.PUBLIC, "GET", "/park", this::park)
+                .route(Level.PUBLIC, "POST", "/hold", this::hold)
+                .route(
+                        Level.PUBLIC,
+                        "GET",
+                        "/large",
+                        e -> e.ok(json('"' + "x".repeat(300_000) + '"')))
+                .route(
+                        Level.PUBLIC,
                         "GET",
                         "/boom",
                         exchange -> {
                             throw new IllegalStateException("secret of the broker");
                         })
                 .route(
+                        Level.PUBLIC,
                         "GET",
                         "/fail/:failure",
                         exchange -> {
