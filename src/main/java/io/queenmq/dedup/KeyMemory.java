@@ -32,7 +32,7 @@ public final class KeyMemory {
     private static final int SECTIONS_OF_POOL = 64;
     private static final int BUCKETS_OF_WINDOW = 8;
     private static final long BUCKET_BYTES_MAX = 8L << 20;
-    private static final long OPEN_BYTES_MAX = 1L << 20;
+    private static final long OPEN_BYTES_MAX = 4L << 20;
 
     /** The clocks of server and broker are compared by what commits say, which takes a moment. */
     private static final long SLACK_MILLIS = 5_000;
@@ -267,7 +267,7 @@ public final class KeyMemory {
         Section[] sections = new Section[SECTIONS_OF_POOL];
         long spanMillis = Math.max(1_000, windowSeconds * 1_000L / BUCKETS_OF_WINDOW);
         long bucketBytesMax = Math.clamp(bytesMax / 64, 4_096, BUCKET_BYTES_MAX);
-        long openBytesMax = Math.clamp(bytesMax / 512, 4_096, OPEN_BYTES_MAX);
+        long openBytesMax = Math.clamp(bytesMax / 128, 4_096, OPEN_BYTES_MAX);
         for (int i = 0; i < sections.length; i++) {
             sections[i] = new Section(spanMillis, bucketBytesMax, openBytesMax);
         }

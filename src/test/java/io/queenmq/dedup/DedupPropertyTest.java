@@ -202,7 +202,7 @@ class DedupPropertyTest {
             base += 1_000;
             clock.millis += 10;
             if (i == 499) {
-                assertTrue(memory.bytes() < 500_000 * 8L, "bytes " + memory.bytes());
+                assertTrue(memory.bytes() < 500_000 * 12L, "bytes " + memory.bytes());
             }
             assertTrue(memory.bytes() <= 8 << 20, "bytes " + memory.bytes());
         }
