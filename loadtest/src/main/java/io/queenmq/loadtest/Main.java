@@ -74,11 +74,16 @@ public final class Main {
             BenchMain.list(out);
             return true;
         }
-        List<Benchmark> benchmarks = Catalog.named(args[0]);
-        if (!benchmarks.isEmpty()) {
+        // Before the benchmarks, one of which has the name of a scenario in other letters.
+        Optional<Scenario> known = scenario(args[0]);
+        if (known.isEmpty()) {
+            List<Benchmark> benchmarks = Catalog.named(args[0]);
+            if (benchmarks.isEmpty()) {
+                throw new IllegalArgumentException(USAGE);
+            }
             return new BenchMain(Options.parse(args, 1), out).run(benchmarks);
         }
-        Scenario scenario = scenario(args[0]);
+        Scenario scenario = known.get();
         Options options = Options.parse(args, 1);
         URI url = URI.create(options.text("url", "http://127.0.0.1:6632"));
         Optional<String> jdbcUrl = options.text("jdbc");
@@ -114,13 +119,13 @@ public final class Main {
         return outcome.missed().isEmpty();
     }
 
-    private static Scenario scenario(String name) {
+    private static Optional<Scenario> scenario(String name) {
         for (Scenario scenario : Scenario.values()) {
             if (scenario.name().toLowerCase(Locale.ROOT).replace('_', '-').equals(name)) {
-                return scenario;
+                return Optional.of(scenario);
             }
         }
-        throw new IllegalArgumentException(USAGE);
+        return Optional.empty();
     }
 
     private static String summary(
