@@ -229,10 +229,15 @@ public final class Kv {
         return results;
     }
 
+    /** Nothing of a call took effect, for a reason that lies elsewhere in its transaction. */
+    public void withdraw(KvCall call) {
+        giveBack(call, KvGrowth.most(call.ops()));
+    }
+
     /** What stood in the way of a call that was taken back. */
     public KvAnswer.PreconditionLost undone(KvCall call) {
         meters.undone(call.ops());
-        giveBack(call, KvGrowth.most(call.ops()));
+        withdraw(call);
         return call.lost();
     }
 }

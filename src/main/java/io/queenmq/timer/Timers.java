@@ -161,6 +161,11 @@ public final class Timers implements AutoCloseable {
         tell(results);
     }
 
+    /** Timers that were to be changed by the call of a transaction have not been. */
+    void unchanged(TimerChanges changes) {
+        giveBack(changes, List.of());
+    }
+
     /** The sweeper finds out for itself. */
     void mayHaveChanged() {
         alarm.look();

@@ -47,6 +47,11 @@ public final class TransactionTimers {
         timers.changed(changes, results());
     }
 
+    /** Nothing of them took effect. */
+    public void withdraw() {
+        timers.unchanged(changes);
+    }
+
     /** They may be committed, and nobody will find out. */
     public void inDoubt() {
         if (!changes.ops().isEmpty()) {

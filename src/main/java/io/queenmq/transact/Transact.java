@@ -57,6 +57,9 @@ public final class Transact {
             TransactionTimers timers,
             long deadline) {}
 
+    /** What rides along; it counts against the quotas of the tenant from the moment it is here. */
+    private record Riders(KvCall keys, TransactionTimers timers) {}
+
     private final TransactConfig config;
     private final Database database;
     private final TransactProcedures procedures;
@@ -143,28 +146,51 @@ public final class Transact {
         if (request.isEmpty()) {
             return new TransactResult.Committed(List.of(), List.of(), List.of());
         }
-        List<PushItem> pushed = request.pushes();
-        checkBounds(request, pushed);
+        checkBounds(request, request.pushes());
+        Riders riders = enlistRiders(caller, request);
+        try {
+            Enlisted enlisted = enlist(caller, id, request, riders);
+            takeTurn(enlisted.deadline());
+            try {
+                return conclude(request, enlisted, carryOut(enlisted));
+            } finally {
+                inflight.release();
+            }
+        } catch (QueenException e) {
+            if (e.failure() == Failure.OUTCOME_UNKNOWN) {
+                riders.timers().inDoubt();
+            } else {
+                kv.withdraw(riders.keys());
+                riders.timers().withdraw();
+            }
+            throw e;
+        }
+    }
+
+    private Riders enlistRiders(Caller caller, TransactRequest request) {
         TransactionTimers changes = timers.enlist(caller, request.timers());
-        KvCall keys = kv.enlist(caller, request.keys());
+        try {
+            return new Riders(kv.enlist(caller, request.keys()), changes);
+        } catch (QueenException e) {
+            changes.withdraw();
+            throw e;
+        }
+    }
+
+    private Enlisted enlist(Caller caller, UUID id, TransactRequest request, Riders riders) {
         TransactionAcks acks =
                 ack.enlist(caller.tenant(), request.acks(), request.requiredLeases());
         within("partitions and groups to ack", config.lanesMax(), acks.cursors());
         long deadline = clock.nanos() + config.deadline().toNanos();
-        TransactionPushes pushes = beforehand(() -> push.enlist(caller, pushed, deadline));
-        Enlisted enlisted =
-                new Enlisted(id, caller.tenant(), pushes, acks, keys, changes, deadline);
-        takeTurn(deadline);
-        try {
-            return conclude(request, enlisted, carryOut(enlisted));
-        } catch (QueenException e) {
-            if (e.failure() == Failure.OUTCOME_UNKNOWN) {
-                changes.inDoubt();
-            }
-            throw e;
-        } finally {
-            inflight.release();
-        }
+        List<PushItem> pushed = request.pushes();
+        return new Enlisted(
+                id,
+                caller.tenant(),
+                beforehand(() -> push.enlist(caller, pushed, deadline)),
+                acks,
+                riders.keys(),
+                riders.timers(),
+                deadline);
     }
 
     private void checkBounds(TransactRequest request, List<PushItem> pushed) {
@@ -325,12 +351,14 @@ public final class Transact {
             case Outcome.Duplicate(int lane) -> {
                 LaneName name = enlisted.pushes().lane(lane);
                 yield rolledBack(
+                        enlisted,
                         Failure.DUPLICATE,
                         "QDUP duplicate messages in queue \"%s\" partition \"%s\"; transaction rolled back"
                                 .formatted(name.queue(), name.partition()));
             }
             case Outcome.PreconditionLost() -> {
                 rollbacks.increment();
+                enlisted.timers().withdraw();
                 KvAnswer.PreconditionLost lost = kv.undone(enlisted.keys());
                 yield new TransactResult.PreconditionLost(
                         request.steps().size() + lost.index(),
@@ -339,12 +367,17 @@ public final class Transact {
                                 .formatted(lost.result().key(), lost.result().refusal()));
             }
             case Outcome.AckRejected() ->
-                    rolledBack(Failure.ACK_REJECTED, enlisted.acks().rejection().orElseThrow());
+                    rolledBack(
+                            enlisted,
+                            Failure.ACK_REJECTED,
+                            enlisted.acks().rejection().orElseThrow());
         };
     }
 
-    private TransactResult rolledBack(Failure reason, String error) {
+    private TransactResult rolledBack(Enlisted enlisted, Failure reason, String error) {
         rollbacks.increment();
+        kv.withdraw(enlisted.keys());
+        enlisted.timers().withdraw();
         return new TransactResult.RolledBack(reason, error);
     }
 

@@ -255,6 +255,59 @@ class QuotaHttpTest {
         assertTrue(list.names().contains("timerBytes"), list.toString());
     }
 
+    /** Nothing is measured meanwhile: what is not given back stays in the way for half a minute. */
+    @Contract({"quota-3", "quota-4"})
+    @Test
+    void aTransactionThatDoesNothingUsesNothingUp() {
+        Http one = plain.http();
+        one.pushItems(List.of(Http.item("tx", "p", "taken", "1")));
+        one.post(QUOTA, "{\"kind\":\"kv\",\"maxRows\":1,\"maxTimers\":1}");
+        try {
+            Map<String, String> bundles =
+                    Map.of(
+                            "duplicate",
+                            bundle("", push("taken")),
+                            "ack_rejected",
+                            bundle(
+                                    "",
+                                    "{\"type\":\"ack\",\"transactionId\":\"x\",\"partitionId\":"
+                                            + "\"00000000-0000-8000-8000-000fffffffff\"}"),
+                            "kv_precondition",
+                            bundle(
+                                    ",{\"op\":\"check\",\"ns\":\"n\",\"key\":\"no\",\"expect\":7}",
+                                    ""),
+                            "bad_request",
+                            bundle(",{\"op\":\"getPrefix\",\"ns\":\"n\",\"prefix\":\"a\"}", ""));
+            bundles.forEach(
+                    (reason, body) -> {
+                        for (int i = 0; i < 2; i++) {
+                            Reply reply = one.post("/api/v1/transaction", body);
+                            assertEquals(reason, reply.json().text("reason"), reply.body());
+                        }
+                    });
+            Reply done = one.post("/api/v1/transaction", bundle("", push("new")));
+            assertTrue(done.json().bool("success"), done.body());
+            Reply more = one.post("/api/v1/transaction", bundle("", push("more")));
+            assertEquals("timers_quota_exceeded", more.json().text("reason"), more.body());
+        } finally {
+            one.post(QUOTA, "{\"kind\":\"kv\",\"maxRows\":null,\"maxTimers\":null}");
+        }
+    }
+
+    /** A new key, a new timer, and more. */
+    private static String bundle(String moreKeys, String operation) {
+        String name = UUID.randomUUID().toString();
+        return """
+        {"kv":[{"op":"put","ns":"n","key":"%s","value":1,"forever":true}%s],"timers":[%s],\
+        "operations":[%s]}"""
+                .formatted(name, moreKeys, schedule(name), operation);
+    }
+
+    private static String push(String id) {
+        return "{\"type\":\"push\",\"queue\":\"tx\",\"partition\":\"p\",\"transactionId\":\"%s\"}"
+                .formatted(id);
+    }
+
     @Contract("quota-8")
     @Test
     void aTenantMayHaveRatesOfItsOwn() {
