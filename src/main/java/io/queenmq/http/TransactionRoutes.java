@@ -62,7 +62,8 @@ final class TransactionRoutes {
     private static void refuse(Exchange exchange, UUID id, QueenException refusal) {
         Failure failure = refusal.failure();
         switch (failure) {
-            case BUSY, DEADLINE ->
+            // Whatever it was, nothing took effect, and the same bundle may come again.
+            case BUSY, DEADLINE, OVERLOADED, DATABASE_AWAY, STOPPING ->
                     exchange.refuse(
                             failure, TransactionJson.refusal(id, "db_error", refusal.detail()));
             // For as long as it lasts: a bundle that is refused for ever must not come again at
@@ -87,10 +88,7 @@ final class TransactionRoutes {
                     KV_QUOTA_EXCEEDED,
                     TIMERS_QUOTA_EXCEEDED,
                     RATE_LIMITED,
-                    OVERLOADED,
-                    DATABASE_AWAY,
-                    OUTCOME_UNKNOWN,
-                    STOPPING -> {
+                    OUTCOME_UNKNOWN -> {
                 String sentence =
                         refusal.reason() == null
                                 ? refusal.detail()

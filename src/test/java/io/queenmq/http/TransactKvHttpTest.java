@@ -145,6 +145,12 @@ class TransactKvHttpTest extends TransactScene {
         String[] many = new String[65];
         Arrays.fill(many, "\"op\":\"get\",\"key\":\"a\"");
         assertRolledBack(sendWith(kv(many)), 400, "bad_request", "kv_too_many_ops: ");
+        String keys = "\"a\",".repeat(256) + "\"a\"";
+        assertRolledBack(
+                sendWith(kv("\"op\":\"getMany\",\"keys\":[" + keys + "]")),
+                400,
+                "bad_request",
+                "kv_too_many_keys: ");
         assertEquals(List.of(), stored(target));
     }
 }

@@ -8,6 +8,7 @@ import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Http.Reply;
 import io.queenmq.testkit.Json;
+import io.queenmq.testkit.Lines;
 import io.queenmq.testkit.TestBroker;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
@@ -299,6 +300,42 @@ class TransactRefusalsHttpTest extends TransactScene {
         }
         committed(send(push(target, "again", "2")));
         assertEquals(List.of("0", "2"), stored(target));
+    }
+
+    @Contract("tx-reason-14")
+    @Test
+    void whatTheDatabaseRefusesForReasonsOfItsOwnIsAnAnswerToo() throws SQLException {
+        http.push(source, "p", "0");
+        Json popped = http.pop(source, "").json();
+        try (Connection operator = broker.database().connect()) {
+            Lines.lines(
+                    operator,
+                    """
+                    create function public.no_poison() returns trigger language plpgsql as $$
+                    begin
+                        if position('poison'::bytea in new.frames) > 0 then
+                            raise exception 'this one is poison';
+                        end if;
+                        return new;
+                    end $$;
+                    create trigger no_poison before insert on queen_store.segments
+                        for each row execute function public.no_poison()
+                    """);
+            try {
+                assertRolledBack(
+                        send(
+                                push(target, null, "\"good\""),
+                                push(target + "-2", null, "\"poison\""),
+                                ack(popped, 0, leaseOf(popped))),
+                        200,
+                        "db_error",
+                        "internal error");
+            } finally {
+                Lines.lines(operator, "drop trigger no_poison on queen_store.segments");
+            }
+        }
+        assertEquals(List.of(), stored(target));
+        assertTrue(http.ack(popped, 0, "completed").bool(0, "success"));
     }
 
     @Contract("tx-13")

@@ -378,7 +378,7 @@ class TransactFaultTest {
             Reply reply = sent.join();
             link.refuse(false);
             assertEquals(503, reply.status(), reply.body());
-            assertEquals("database_away", reply.json().text("reason"), reply.body());
+            assertEquals("db_error", reply.json().text("reason"), reply.body());
             blocker.rollback();
         }
         assertEquals(List.of("\"first\""), stored());
@@ -401,7 +401,7 @@ class TransactFaultTest {
                                             + UUID.randomUUID()
                                             + "\"}]}");
                     assertEquals(503, reply.status(), reply.body());
-                    return reply.json().text("reason").equals("database_away");
+                    return reply.json().text("reason").equals("db_error");
                 });
         link.refuse(false);
     }
