@@ -222,7 +222,7 @@ comment on function queen_store.weigh_timers(bigint, integer) is
 -- queen_store.record_usage: keeps a measurement of all tenants; who is not named has nothing.
 -- Called by  UsageProcedures
 -- Locks      kv_usage, ascending tenant_id; waits
--- Returns    nothing; what was measured later stays
+-- Returns    nothing; what was measured later stays, unless the clock has been set back since
 -- Cost       2 statements over all tenants
 create or replace function queen_store.record_usage(
     p_measured_at timestamptz, p_tenant_ids uuid[], p_kv_rows bigint[], p_kv_bytes bigint[],
@@ -252,13 +252,13 @@ begin
         timer_rows = excluded.timer_rows,
         timer_bytes = excluded.timer_bytes,
         measured_at = excluded.measured_at
-    where u.measured_at < excluded.measured_at;
+    where u.measured_at < excluded.measured_at or u.measured_at > clock_timestamp();
 
     delete from queen_store.kv_usage u
     where u.ctid = any (array(
         select g.ctid
         from queen_store.kv_usage g
-        where g.measured_at < p_measured_at
+        where g.measured_at < p_measured_at or g.measured_at > clock_timestamp()
         for update skip locked));
 end
 $$;
@@ -267,7 +267,8 @@ comment on function queen_store.record_usage(
     timestamptz, uuid[], bigint[], bigint[], bigint[], bigint[]) is
     'Keeps a measurement of keys and timers of all tenants. Locks: kv_usage, ascending tenant_id; waits.';
 
--- queen_store.measure_tenant: measures one tenant now, and keeps that.
+-- queen_store.measure_tenant: measures one tenant now, and keeps that, unless what is kept is from
+-- later and the clock has not been set back since.
 -- Called by  QuotaProcedures
 -- Locks      kv_usage, the row; waits
 -- Returns    one row: what it has
@@ -301,7 +302,7 @@ begin
         timer_rows = excluded.timer_rows,
         timer_bytes = excluded.timer_bytes,
         measured_at = excluded.measured_at
-    where u.measured_at < excluded.measured_at;
+    where u.measured_at < excluded.measured_at or u.measured_at > clock_timestamp();
     return next;
 end
 $$;

@@ -115,9 +115,17 @@ final class Account {
     boolean wantsMeasuring(int percent, long nowNanos) {
         lock.lock();
         try {
-            return nowNanos - restsUntilNanos >= 0
-                    && isHot(percent)
-                    && (rows.isGuessed() || bytes.isGuessed() || timers.isGuessed());
+            return nowNanos - restsUntilNanos >= 0 && isHot(percent) && isGuessed();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Whether some of what it has is only supposed to be there. */
+    boolean isGuessed() {
+        lock.lock();
+        try {
+            return rows.isGuessed() || bytes.isGuessed() || timers.isGuessed();
         } finally {
             lock.unlock();
         }

@@ -16,6 +16,7 @@ import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,6 +29,9 @@ public final class Quotas implements AutoCloseable {
 
     /** Measuring one tenant takes at most a hundredth of the time of this broker. */
     private static final int REST_FACTOR = 100;
+
+    /** Between two readings that refusals have brought about. */
+    private static final Duration LOOK_SOON_PAUSE = Duration.ofSeconds(1);
 
     /** Longest time that one reading spends on measurements. */
     private static final Duration MEASURING_MAX = Duration.ofSeconds(1);
@@ -47,6 +51,7 @@ public final class Quotas implements AutoCloseable {
     private final Loop loop;
 
     private final AtomicLong readings = new AtomicLong();
+    private final AtomicLong lookedSoonNanos;
 
     /** Guards the replacement of accounts. */
     private final ReentrantLock lock = new ReentrantLock();
@@ -62,6 +67,7 @@ public final class Quotas implements AutoCloseable {
         this.config = config;
         this.procedures = new QuotaProcedures(database);
         this.clock = clock;
+        this.lookedSoonNanos = new AtomicLong(clock.nanos() - LOOK_SOON_PAUSE.toNanos());
         metrics.gauge(
                 "queen_gate_quota_tenants", "Tenants that have a quota.", () -> accounts.size());
         metrics.gauge(
@@ -79,10 +85,16 @@ public final class Quotas implements AutoCloseable {
     /**
      * Refuses a tenant that may not use keys and timers at all.
      *
-     * @throws QueenException feature gated
+     * @throws QueenException feature gated; database away: nobody knows yet
      */
     public void requireGrant(UUID tenant) {
+        boolean known = readNanos != null;
         Account account = accounts.get(tenant);
+        if (!known && account == null && config.requireGrant()) {
+            // A refusal for good would end clients that have a grant.
+            throw new QueenException(
+                    Failure.DATABASE_AWAY, "what tenants may do could not be read yet");
+        }
         if (account == null ? config.requireGrant() : !account.quota().enabled()) {
             throw account == null
                     ? new QueenException(
@@ -109,10 +121,7 @@ public final class Quotas implements AutoCloseable {
      * @throws QueenException kv quota exceeded: nothing was counted
      */
     public void takeKeys(UUID tenant, long rows, long bytes) {
-        Account account = accounts.get(tenant);
-        if (account != null) {
-            account.addKeys(rows, bytes);
-        }
+        take(tenant, account -> account.addKeys(rows, bytes));
     }
 
     /** That much less was added; or that much was removed. */
@@ -126,15 +135,36 @@ public final class Quotas implements AutoCloseable {
      * @throws QueenException timers quota exceeded: nothing was counted
      */
     public void takeTimers(UUID tenant, long timers) {
-        Account account = accounts.get(tenant);
-        if (account != null) {
-            account.addTimers(timers);
-        }
+        take(tenant, account -> account.addTimers(timers));
     }
 
     /** So many fewer were scheduled; or so many were cancelled. */
     public void giveBackTimers(UUID tenant, long timers) {
         takeTimers(tenant, -timers);
+    }
+
+    private void take(UUID tenant, Consumer<Account> take) {
+        Account account = accounts.get(tenant);
+        if (account == null) {
+            return;
+        }
+        try {
+            take.accept(account);
+        } catch (QueenException e) {
+            if (account.isGuessed()) {
+                lookSoon();
+            }
+            throw e;
+        }
+    }
+
+    /** Somebody is refused who may have less than is supposed: that is not left so for long. */
+    private void lookSoon() {
+        long now = clock.nanos();
+        long last = lookedSoonNanos.get();
+        if (now - last >= LOOK_SOON_PAUSE.toNanos() && lookedSoonNanos.compareAndSet(last, now)) {
+            loop.wake();
+        }
     }
 
     public State state() {
@@ -161,6 +191,7 @@ public final class Quotas implements AutoCloseable {
 
     private void refresh() {
         read();
+        QueenException failed = null;
         long start = clock.nanos();
         for (Map.Entry<UUID, Account> each : accounts.entrySet()) {
             long now = clock.nanos();
@@ -169,11 +200,26 @@ public final class Quotas implements AutoCloseable {
             }
             Account account = each.getValue();
             if (account.wantsMeasuring(config.hotPercent(), now)) {
-                Usage usage = procedures.measure(each.getKey());
-                account.measured(usage, config.releasePercent());
-                long took = clock.nanos() - now;
-                account.restUntil(clock.nanos() + REST_FACTOR * took);
+                try {
+                    measure(each.getKey(), account);
+                } catch (QueenException e) {
+                    failed = failed == null ? e : failed;
+                }
             }
+        }
+        if (failed != null) {
+            throw failed;
+        }
+    }
+
+    /** One that cannot be measured rests likewise, and longest where the attempt took longest. */
+    private void measure(UUID tenant, Account account) {
+        long start = clock.nanos();
+        try {
+            account.measured(procedures.measure(tenant), config.releasePercent());
+        } finally {
+            long end = clock.nanos();
+            account.restUntil(end + REST_FACTOR * (end - start));
         }
     }
 

@@ -97,7 +97,7 @@ class QuotaProceduresTest {
         try (TestDatabase database = TestDatabase.migrated();
                 Connection db = database.connect()) {
             String record =
-                    "select queen_store.record_usage('2027-01-0%d', array%s::uuid[],"
+                    "select queen_store.record_usage('2026-01-0%d', array%s::uuid[],"
                             + " array%s::bigint[], array%s::bigint[], array%s::bigint[],"
                             + " array%s::bigint[])";
             lines(
@@ -123,6 +123,33 @@ class QuotaProceduresTest {
                     List.of("b|0|0|0|0"),
                     lines(db, USAGE),
                     "who has a quota is told of nothing, too");
+        }
+    }
+
+    /** Brokers would go by what was measured before for as long as the clock was set back. */
+    @Test
+    void aMeasurementOfATimeThatIsStillToComeIsVoid() throws Exception {
+        try (TestDatabase database = TestDatabase.migrated();
+                Connection db = database.connect()) {
+            String later =
+                    "insert into queen_store.kv_usage select id::uuid, 9, 9, 9, 9, now() +"
+                            + " interval '1 hour' from unnest(array['"
+                            + ONE
+                            + "','"
+                            + TWO
+                            + "']) id";
+            lines(db, later);
+            lines(db, "select queen_store.measure_tenant('" + ONE + "')");
+            assertEquals(List.of("a|0|0|0|0", "b|9|9|9|9"), lines(db, USAGE));
+            lines(db, "delete from queen_store.kv_usage");
+            lines(db, later);
+            lines(
+                    db,
+                    "select queen_store.record_usage(now(), array['"
+                            + ONE
+                            + "']::uuid[], array[1]::bigint[], array[2]::bigint[],"
+                            + " array[3]::bigint[], array[4]::bigint[])");
+            assertEquals(List.of("a|1|2|3|4"), lines(db, USAGE), "and who is gone has nothing");
         }
     }
 
