@@ -70,9 +70,8 @@ final class DiscoverySource implements Source {
         int start = order.isEmpty() ? 0 : ThreadLocalRandom.current().nextInt(order.size());
         for (int i = 0; i < order.size(); i++) {
             Home home = order.get((start + i) % order.size());
-            // A claim has one limit of lanes, and queues that conflate have a wider one than
-            // others:
-            // all candidates are of the kind of the first. The next look may begin with the other.
+            // A claim has one limit of lanes, and queues that conflate have a wider one: all
+            // candidates are of the kind of the first. The next look may begin with the other.
             if (!taken.isEmpty() && home.conflates() != conflates) {
                 continue;
             }

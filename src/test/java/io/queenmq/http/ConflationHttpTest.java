@@ -71,6 +71,31 @@ class ConflationHttpTest {
     }
 
     @Test
+    @Contract("pop-conflate-2")
+    void theAckOfATransactionRetiresTheSpanAlthoughItsIdRepeatsInIt() {
+        String queue = fresh("transaction");
+        http.post(
+                "/api/v1/configure",
+                "{\"queue\":\"%s\",\"options\":{\"dedupWindowSeconds\":0}}".formatted(queue));
+        for (String payload : List.of("1", "2", "3")) {
+            http.pushItems(List.of(Http.item(queue, "a", "same", payload)));
+        }
+        Json json = http.pop(queue, ASKED).json();
+        assertEquals(List.of("3"), json.each("messages", "data"));
+        http.push(queue, "a", "4");
+        Json done =
+                http.post(
+                                "/api/v1/transaction",
+                                """
+                                {"operations":[{"type":"ack","transactionId":"same",
+                                  "partitionId":"%s","consumerGroup":"g","leaseId":"%s"}]}"""
+                                        .formatted(json.text("partitionId"), json.text("leaseId")))
+                        .json();
+        assertTrue(done.bool("success"));
+        assertEquals(List.of("4"), http.pop(queue, ASKED).payloads());
+    }
+
+    @Test
     @Contract("pop-conflate-6")
     void aFailureCountsNothingAndTheNextPopDeliversWhatIsNewestThen() {
         String queue = fresh("failure");

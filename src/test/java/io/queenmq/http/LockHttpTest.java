@@ -9,7 +9,10 @@ import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Http.Reply;
 import io.queenmq.testkit.Json;
+import io.queenmq.testkit.Lines;
 import io.queenmq.testkit.TestBroker;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -140,6 +143,41 @@ class LockHttpTest {
         }
         assertEquals(List.of("0", "1", "2"), slots.stream().sorted().toList());
         assertEquals(3, run("\"op\":\"get\"").size("holders"));
+    }
+
+    @Contract("lock-6")
+    @Test
+    void theViewShowsWhoHoldsWhich() throws SQLException {
+        long token = token(run(acquire(by("\u00e9") + ",\"limit\":1")));
+        String renewed = run("\"op\":\"renew\",\"ttlSeconds\":60,\"token\":" + token).text("token");
+        // Whoever writes such keys himself writes what he likes.
+        for (String value : List.of("1", "{\"owner\":\"\\u0000\"}")) {
+            http.put(
+                    "/api/v1/kv/queen-locks/" + name + "-own%23" + value.length(),
+                    "{\"forever\":true,\"value\":" + value + "}");
+        }
+        try (Connection connection = broker.database().connect()) {
+            assertEquals(
+                    List.of(
+                            name + "|0|\u00e9|" + renewed + "|t|t",
+                            name + "-own|1||x|t|",
+                            name + "-own|18||x|t|"),
+                    Lines.lines(
+                            connection,
+                            """
+                            select name, slot, owner,
+                                case when owner is null then 'x' else token::text end,
+                                held_since <= renewed_at,
+                                expires_at > clock_timestamp() + interval '30 s'
+                            from queen.locks where name like '%s%%' order by name, slot
+                            """
+                                    .formatted(name)));
+            run("\"op\":\"release\",\"token\":" + renewed);
+            assertEquals(
+                    List.of(),
+                    Lines.lines(
+                            connection, "select 1 from queen.locks where name = '" + name + "'"));
+        }
     }
 
     @Contract("lock-8")
