@@ -199,13 +199,13 @@ comment on function queen_store.settled_acks(
     'What the acknowledgements of a committed bundle did, for a broker that lost the answer. Locks: none.';
 
 -- queen_store.transact: a bundle of keys, timers, pushes and acknowledgements, one commit or no
--- effect. What refuses it is an answer, not an error: the effects are undone and the verdicts
--- stand.
+-- effect: one transaction, or several of one tenant that touch nothing in common. What refuses it
+-- is an answer, not an error: the effects are undone and the verdicts stand.
 -- Called by  TransactProcedures
 -- Locks      kv, as apply_kv; timers, ascending (queue, timer_key); partitions, ascending id;
---            cursors ascending (partition_id, group_id); waits up to 2 s for each; groups at a
---            group's first ack ever, skip locked; epochs as append; bundles: one row of its own,
---            for a bundle with a key, with a timer or without pushes
+--            cursors ascending (partition_id, group_id); waits up to p_wait_ms for each; groups
+--            at a group's first ack ever, skip locked; epochs as append; bundles: one row of its
+--            own, for a bundle with a key, with a timer or without pushes
 -- Returns    part kv: one row per operation as apply_kv;
 --            part timer: one row per operation as change_timers;
 --            part push: one row per lane-batch as append, up to where the bundle ended;
@@ -243,7 +243,8 @@ create or replace function queen_store.transact(
     p_timer_queues text[], p_timer_keys text[], p_timer_cancels boolean[],
     p_timer_delays_us bigint[], p_timer_deliver_ats timestamptz[], p_timer_partitions text[],
     p_timer_transaction_ids text[], p_timer_message_ids uuid[], p_timer_payloads bytea[],
-    p_timer_encrypted boolean[], p_timer_dedup boolean[], p_timer_producer text)
+    p_timer_encrypted boolean[], p_timer_dedup boolean[], p_timer_producer text,
+    p_wait_ms bigint)
 returns table (
     part text, ordinal integer, verdict text, base_offset bigint, created_at timestamptz,
     queue_id integer, partition_id bigint, group_id integer, lease_released boolean,
@@ -252,7 +253,6 @@ returns table (
     updated_at timestamptz, transaction_id text, deliver_at timestamptz)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
-set lock_timeout = '2s'
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -281,6 +281,8 @@ declare
     v_again boolean := false;
     v_rejected boolean := false;
 begin
+    -- Until the end of the transaction, which is the call.
+    perform set_config('lock_timeout', p_wait_ms::text, true);
     -- Everything a bundle locks it locks in here: a row locked outside and changed inside would
     -- cost a multixact. Rows that were returned stay when the effects are undone.
     begin
@@ -460,8 +462,8 @@ comment on function queen_store.transact(
     bytea[], bytea[], bigint[], text[], uuid[], uuid[], integer[], bytea[], smallint[], text[],
     text[], text[], text[], text[], bigint[], bigint[], numeric[], numeric[], numeric[], boolean[],
     bigint, text[], text[], boolean[], bigint[], timestamptz[], text[], text[], uuid[], bytea[],
-    boolean[], boolean[], text) is
-    'A bundle of keys, timers, pushes and acknowledgements: one commit, or verdicts and no effect. Locks: kv, as apply_kv; timers, ascending (queue, timer_key); partitions, ascending id; cursors ascending (partition_id, group_id); waits up to 2 s for each; groups at a group''s first ack ever, skip locked; epochs as append; bundles: one row of its own, for a bundle with a key, with a timer or without pushes.';
+    boolean[], boolean[], text, bigint) is
+    'A bundle of keys, timers, pushes and acknowledgements: one commit, or verdicts and no effect. Locks: kv, as apply_kv; timers, ascending (queue, timer_key); partitions, ascending id; cursors ascending (partition_id, group_id); waits up to p_wait_ms for each; groups at a group''s first ack ever, skip locked; epochs as append; bundles: one row of its own, for a bundle with a key, with a timer or without pushes.';
 
 -- queen_store.note_bundle: leaves a trace of a bundle that stores no message, or of what one said
 -- of keys and timers, by which its commit is recognised when the answer is lost; a stored message

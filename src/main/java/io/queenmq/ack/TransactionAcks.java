@@ -101,8 +101,30 @@ public final class TransactionAcks {
         return units.size();
     }
 
-    public AckArguments arguments() {
-        return AckArguments.of(units);
+    public int items() {
+        return items.size();
+    }
+
+    /** The cursors, which no other transaction may move at once. */
+    public List<?> touches() {
+        return units.stream().map(AckUnit::key).toList();
+    }
+
+    /** Whether no ack depends on a lease that only another one, or the transaction, names. */
+    public boolean nameTheirOwnLease() {
+        return suppliedLeases.length == 0
+                ? units.isEmpty()
+                : suppliedLeases.length == 1
+                        && units.stream().allMatch(unit -> unit.leaseId != null);
+    }
+
+    /**
+     * Arguments of the call.
+     *
+     * @param transactions whose acks it takes, one behind the other; no cursor is in two
+     */
+    public static AckArguments arguments(List<TransactionAcks> transactions) {
+        return AckArguments.of(transactions.stream().flatMap(each -> each.units.stream()).toList());
     }
 
     /** Every lease that the transaction names, each once. */
@@ -113,9 +135,11 @@ public final class TransactionAcks {
     /**
      * What the call says of one ack.
      *
+     * @param transactions as it was given them
      * @param place in the arguments, from 0
      */
-    public void outcome(
+    public static void outcome(
+            List<TransactionAcks> transactions,
             int place,
             String verdict,
             boolean leaseReleased,
@@ -127,7 +151,14 @@ public final class TransactionAcks {
             long passed,
             long ended,
             long filed) {
-        outcomes[itemAt[place]] =
+        int at = place;
+        int of = 0;
+        while (at >= transactions.get(of).items.size()) {
+            at -= transactions.get(of).items.size();
+            of++;
+        }
+        TransactionAcks acks = transactions.get(of);
+        acks.outcomes[acks.itemAt[at]] =
                 new MessageOutcome(
                         MessageVerdict.valueOf(verdict.toUpperCase(Locale.ROOT)),
                         leaseReleased,

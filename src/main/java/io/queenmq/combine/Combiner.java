@@ -165,30 +165,7 @@ public final class Combiner<K, W extends Work<K>> {
      * A call failed: unless nobody in it can be the reason, each participant gets one try alone.
      */
     private void blame(List<Bundle<K, W>> bundles, QueenException failure) {
-        boolean nobody =
-                switch (failure.failure()) {
-                    case DATABASE_AWAY, OUTCOME_UNKNOWN, DEADLINE, OVERLOADED, STOPPING -> true;
-                    case BAD_REQUEST,
-                            UNAUTHENTICATED,
-                            FORBIDDEN,
-                            NOT_FOUND,
-                            BODY_TOO_LARGE,
-                            QUEUE_ENCRYPTED,
-                            DUPLICATE,
-                            ACK_REJECTED,
-                            PAYLOAD_TOO_LARGE,
-                            KV_PRECONDITION,
-                            RATE_LIMITED,
-                            KV_DISABLED,
-                            TIMERS_DISABLED,
-                            TIMER_HORIZON_EXCEEDED,
-                            FEATURE_GATED,
-                            KV_QUOTA_EXCEEDED,
-                            TIMERS_QUOTA_EXCEEDED,
-                            BUSY,
-                            INTERNAL ->
-                            false;
-                };
+        boolean nobody = Blame.isNobodys(failure.failure());
         boolean one = bundles.size() == 1 && bundles.getFirst().works.size() == 1;
         for (Bundle<K, W> bundle : bundles) {
             if (nobody || one) {

@@ -1,19 +1,23 @@
 package io.queenmq.kv;
 
 import io.micrometer.core.instrument.Counter;
+import io.queenmq.combine.GroupCommit;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
+import io.queenmq.runtime.Clock;
 import java.time.Duration;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
+import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How many calls may be in the database at once, so that keys never take the connections of
- * messages. Beside them a few may wait for keys that somebody holds. Whoever finds no room waits
- * for it a moment. After a run of refusals writes do not wait any more, until somebody had room
- * again: what a retry cannot do without goes on. Any thread.
+ * messages; callers that come together share them. Beside these a few may wait for keys that
+ * somebody holds. Whoever finds no room waits for it a moment. After a run of refusals writes do
+ * not wait any more, until somebody had room again: what a retry cannot do without goes on. Any
+ * thread.
  */
 final class Bulkhead {
     static final String REJECTED = "queen_kv_read_rejected_total";
@@ -23,45 +27,77 @@ final class Bulkhead {
     /** One such call for so many others. */
     private static final int WAITING_SHARE = 4;
 
+    /** Most requests of a call, and most operations of one that several share. */
+    private static final int MEMBERS_MAX = 64;
+
+    private static final int ITEMS_MAX = 1_024;
+
     private static final Duration PATIENCE = Duration.ofSeconds(1);
 
-    private final Semaphore room;
+    /** Only calls of one tenant go together, and a read is not in doubt for want of a write. */
+    private record Company(UUID tenant, boolean writes) {}
 
-    /** For calls that wait for a key that somebody holds. */
-    private final Semaphore waitingRoom;
-
+    private final GroupCommit<KvCall> calls;
     private final int shedAfter;
     private final AtomicInteger refusedInARow = new AtomicInteger();
     private final Counter refused;
 
-    Bulkhead(KvConfig config, Metrics metrics) {
-        this.room = new Semaphore(config.inflightMax(), true);
-        this.waitingRoom = new Semaphore(Math.max(1, config.inflightMax() / WAITING_SHARE));
+    Bulkhead(KvConfig config, KvProcedures procedures, Metrics metrics, Clock clock) {
+        this.calls =
+                new GroupCommit<>(
+                        new GroupCommit.Config(
+                                "kv",
+                                config.inflightMax(),
+                                MEMBERS_MAX,
+                                ITEMS_MAX,
+                                Math.max(1, config.inflightMax() / WAITING_SHARE)),
+                        new Calls(procedures),
+                        metrics,
+                        clock);
         this.shedAfter = config.shedAfter();
         this.refused = metrics.counter(REJECTED, REJECTED_WHAT, "reason", "pool");
         String pool = "queen_kv_pool";
         String what = "Calls on keys that may be in the database at once, and their state.";
         metrics.gauge(pool, what, config::inflightMax, "state", "size");
-        metrics.gauge(pool, what, room::availablePermits, "state", "available");
-        metrics.gauge(pool, what, room::getQueueLength, "state", "waiting");
+        metrics.gauge(
+                pool, what, () -> config.inflightMax() - calls.underWay(), "state", "available");
+        metrics.gauge(pool, what, calls::waiting, "state", "waiting");
+    }
+
+    /** What a call waits for keys that somebody holds. */
+    private record Calls(KvProcedures procedures) implements GroupCommit.Calls<KvCall> {
+        private static final Duration SHARED = Duration.ofMillis(10);
+        private static final Duration BRIEF = Duration.ofMillis(50);
+        private static final Duration LONG = Duration.ofSeconds(1);
+
+        @Override
+        public boolean together(List<KvCall> calls) {
+            procedures.apply(new KvBatch(calls), SHARED);
+            return !calls.getFirst().isUndone();
+        }
+
+        @Override
+        public void alone(KvCall call) {
+            procedures.apply(new KvBatch(List.of(call)), BRIEF);
+        }
+
+        @Override
+        public void patiently(KvCall call) {
+            procedures.apply(new KvBatch(List.of(call)), LONG);
+        }
     }
 
     /**
-     * Waits for room; {@link #leave} gives it back.
+     * Carries a call out, whether or not it is undone.
      *
-     * @throws QueenException overloaded, stopping
+     * @throws QueenException overloaded, busy, deadline, database away, stopping: certainly nothing
+     *     took effect; outcome unknown
      */
-    void enter(boolean writes) {
-        boolean shed = writes && refusedInARow.get() >= shedAfter;
-        try {
-            if (room.tryAcquire()
-                    || (!shed && room.tryAcquire(PATIENCE.toNanos(), TimeUnit.NANOSECONDS))) {
-                refusedInARow.set(0);
-                return;
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new QueenException(Failure.STOPPING, "the broker is stopping", e);
+    void carryOut(KvCall call) {
+        boolean shed = call.writes() && refusedInARow.get() >= shedAfter;
+        if (calls.carryOut(call, terms(call), shed ? Duration.ZERO : PATIENCE)) {
+            refusedInARow.set(0);
+            return;
         }
         refused.increment();
         if (shed) {
@@ -75,23 +111,9 @@ final class Bulkhead {
                 Failure.OVERLOADED, "kv_pool_exhausted", "every connection for keys is in use");
     }
 
-    void leave() {
-        room.release();
-    }
-
-    /**
-     * Goes on with a call that has left, to wait for a key; {@link #leaveWaiting} ends that.
-     *
-     * @throws QueenException busy: enough calls do
-     */
-    void enterToWait() {
-        if (!waitingRoom.tryAcquire()) {
-            throw new QueenException(
-                    Failure.BUSY, "a key stayed locked, and enough calls wait for locked keys");
-        }
-    }
-
-    void leaveWaiting() {
-        waitingRoom.release();
+    private static GroupCommit.Terms terms(KvCall call) {
+        @Nullable Company company =
+                call.readsMany() ? null : new Company(call.tenant(), call.writes());
+        return new GroupCommit.Terms(company, call.touches(), call.items());
     }
 }

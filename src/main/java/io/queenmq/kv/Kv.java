@@ -16,15 +16,8 @@ import java.util.List;
 
 /** The use cases of keys. Any thread; a caller blocks while its call runs. */
 public final class Kv {
-    /** How long a call waits for a key at first. */
-    private static final Duration BRIEF = Duration.ofMillis(50);
-
-    /** How long it does if that was not enough. */
-    private static final Duration PATIENCE = Duration.ofSeconds(1);
-
     private final KvConfig config;
     private final KvRules rules;
-    private final KvProcedures procedures;
     private final KvReads reads;
     private final Bulkhead bulkhead;
     private final RateLimit rateLimit;
@@ -45,9 +38,8 @@ public final class Kv {
             Clock clock) {
         this.config = config;
         this.rules = new KvRules(config);
-        this.procedures = new KvProcedures(database);
         this.reads = new KvReads(coldReads, config);
-        this.bulkhead = new Bulkhead(config, metrics);
+        this.bulkhead = new Bulkhead(config, new KvProcedures(database), metrics, clock);
         this.rateLimit = new RateLimit(config.rates(), metrics, clock);
         this.switches = switches;
         this.quotas = quotas;
@@ -161,7 +153,7 @@ public final class Kv {
     private KvAnswer call(Caller caller, List<KvOp> ops) {
         KvCall call = taken(caller, ops);
         try {
-            return carryOut(caller, call);
+            return carryOut(call);
         } catch (RuntimeException e) {
             if (isDefinite(e)) {
                 giveBack(call, KvGrowth.most(ops));
@@ -170,38 +162,15 @@ public final class Kv {
         }
     }
 
-    private KvAnswer carryOut(Caller caller, KvCall call) {
+    private KvAnswer carryOut(KvCall call) {
         long start = clock.nanos();
         try {
-            boolean applied = attempt(caller, call);
+            bulkhead.carryOut(call);
             meters.took(call.ops(), Duration.ofNanos(clock.nanos() - start));
-            return applied ? new KvAnswer.Done(done(call)) : undone(call);
+            return call.isUndone() ? undone(call) : new KvAnswer.Done(done(call));
         } catch (RuntimeException e) {
             meters.failed(call.ops());
             throw e;
-        }
-    }
-
-    /**
-     * Keys that somebody holds are waited for with other connections than keys that nobody does: or
-     * a few calls on one of them would stand in the way of all.
-     */
-    private boolean attempt(Caller caller, KvCall call) {
-        bulkhead.enter(call.writes());
-        try {
-            return procedures.apply(caller.tenant(), call, BRIEF);
-        } catch (QueenException e) {
-            if (e.failure() != Failure.BUSY) {
-                throw e;
-            }
-        } finally {
-            bulkhead.leave();
-        }
-        bulkhead.enterToWait();
-        try {
-            return procedures.apply(caller.tenant(), call, PATIENCE);
-        } finally {
-            bulkhead.leaveWaiting();
         }
     }
 

@@ -4,6 +4,7 @@ import io.queenmq.model.Slice;
 import java.math.BigDecimal;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -18,7 +19,17 @@ import org.jspecify.annotations.Nullable;
  */
 public final class KvCall {
     /** One array of the call, and its type there. */
-    public record Column(String type, @Nullable Object[] elements) {}
+    public record Column(String type, @Nullable Object[] elements) {
+        /** The same column of several calls, one behind the other. */
+        static Column joined(List<Column> parts) {
+            return new Column(
+                    parts.getFirst().type(),
+                    parts.stream().flatMap(part -> Arrays.stream(part.elements())).toArray());
+        }
+    }
+
+    /** A key that a call locks. */
+    private record Touch(UUID tenant, String namespace, String key) {}
 
     /** What is asked of one key, or of one prefix. */
     private record Item(int op, String kind, String key) {}
@@ -32,6 +43,13 @@ public final class KvCall {
             long version,
             @Nullable Instant expiresAt,
             @Nullable Instant updatedAt) {
+        /** The same of another place. */
+        Row at(int place) {
+            return place == item
+                    ? this
+                    : new Row(place, verdict, key, value, version, expiresAt, updatedAt);
+        }
+
         private KvResult.Row found() {
             if (key == null || updatedAt == null) {
                 throw new IllegalStateException("a key that was found has neither name nor time");
@@ -46,6 +64,8 @@ public final class KvCall {
     private final List<KvOp> ops;
     private final List<Item> items = new ArrayList<>();
     private final int readBytesMax;
+
+    private boolean undone;
 
     /** By operation; of a read of several keys more than one. */
     private List<List<Row>> answers = List.of();
@@ -103,7 +123,7 @@ public final class KvCall {
     }
 
     /** Once that much is read, what may be left out of the answer is. */
-    public int readBytesMax() {
+    int readBytesMax() {
         return readBytesMax;
     }
 
@@ -111,12 +131,34 @@ public final class KvCall {
         return ops.stream().anyMatch(KvOp.Write.class::isInstance);
     }
 
+    /** Rows of its columns. */
+    int items() {
+        return items.size();
+    }
+
+    /** Whether its answer is bounded by itself, so that no other call may have a part in it. */
+    public boolean readsMany() {
+        return ops.stream()
+                .anyMatch(op -> op instanceof KvOp.GetMany || op instanceof KvOp.GetPrefix);
+    }
+
+    /** The keys that it locks. */
+    public Set<Object> touches() {
+        Set<Object> touches = new HashSet<>();
+        for (KvOp op : ops) {
+            if (op instanceof KvOp.Guarded guarded) {
+                touches.add(new Touch(tenant, guarded.namespace(), guarded.key()));
+            }
+        }
+        return touches;
+    }
+
     private static boolean isRequired(KvOp op) {
         return op instanceof KvOp.Guarded guarded && guarded.required();
     }
 
     /** What to do to which keys: the columns that every call takes, in its order. */
-    public List<Column> columns() {
+    List<Column> columns() {
         int count = items.size();
         @Nullable Object[] kinds = new @Nullable Object[count];
         @Nullable Object[] namespaces = new @Nullable Object[count];
@@ -189,21 +231,31 @@ public final class KvCall {
     }
 
     /** Which operations must be applied: the column of a call that takes it back otherwise. */
-    public Column required() {
+    Column required() {
         return new Column(
                 "bool", items.stream().map(item -> isRequired(ops.get(item.op()))).toArray());
     }
 
     /** An answer begins; what an earlier attempt was told is void. */
-    public void begin() {
+    void begin() {
+        undone = false;
         answers = new ArrayList<>(ops.size());
         for (int i = 0; i < ops.size(); i++) {
             answers.add(new ArrayList<>(1));
         }
     }
 
+    /** Nothing took effect, because of an operation that had to be applied. */
+    void setUndone() {
+        undone = true;
+    }
+
+    boolean isUndone() {
+        return undone;
+    }
+
     /** One row of it. */
-    public void answered(Row row) {
+    void answered(Row row) {
         answers.get(items.get(row.item() - 1).op()).add(row);
     }
 

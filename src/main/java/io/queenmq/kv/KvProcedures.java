@@ -11,10 +11,9 @@ import java.sql.Timestamp;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** Reads and writes keys in calls of their own; the rows of the answer go to {@link KvCall}. */
+/** Reads and writes keys in calls of their own; the rows of the answer go to {@link KvBatch}. */
 public final class KvProcedures {
     private static final String RUN =
             "select item, verdict, key, value, version, expires_at, updated_at from"
@@ -27,41 +26,43 @@ public final class KvProcedures {
     }
 
     /**
-     * Carries the call out.
+     * Carries the calls out, all or none.
      *
      * @param patience how long it waits for a key that somebody holds, each of three times
-     * @return false = nothing took effect: an operation that had to be applied is not
      */
-    boolean apply(UUID tenant, KvCall call, Duration patience) {
-        Database.Work<Boolean> work =
+    void apply(KvBatch batch, Duration patience) {
+        Database.Work<@Nullable Void> work =
                 session -> {
-                    call.begin();
+                    batch.begin();
                     Connection connection = session.connection();
                     try (PreparedStatement statement = connection.prepareStatement(RUN)) {
-                        statement.setObject(1, tenant);
-                        int at = bind(statement, 2, call.columns());
-                        at = bind(statement, at, call.pageColumns());
-                        at = bind(statement, at, List.of(call.required()));
-                        statement.setLong(at, call.readBytesMax());
+                        statement.setObject(1, batch.tenant());
+                        int at = bind(statement, 2, batch.columns());
+                        at = bind(statement, at, batch.pageColumns());
+                        at = bind(statement, at, List.of(batch.required()));
+                        statement.setLong(at, batch.readBytesMax());
                         statement.setLong(at + 1, patience.toMillis());
                         try (ResultSet rows = statement.executeQuery()) {
-                            return read(rows, call);
+                            read(rows, batch);
                         }
                     }
+                    return null;
                 };
-        return call.writes() ? database.call("run_kv", work) : database.repeatable("run_kv", work);
+        if (batch.writes()) {
+            database.call("run_kv", work);
+        } else {
+            database.repeatable("run_kv", work);
+        }
     }
 
-    private static boolean read(ResultSet rows, KvCall call) throws SQLException {
-        boolean applied = true;
+    private static void read(ResultSet rows, KvBatch batch) throws SQLException {
         while (rows.next()) {
             if (rows.getInt(1) == 0) {
-                applied = false;
+                batch.setUndone();
             } else {
-                call.answered(row(rows.getInt(1), rows.getString(2), rows, 3));
+                batch.answered(row(rows.getInt(1), rows.getString(2), rows, 3));
             }
         }
-        return applied;
     }
 
     /**

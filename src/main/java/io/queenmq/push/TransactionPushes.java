@@ -43,13 +43,27 @@ public final class TransactionPushes {
         return attempts.get(index).lane();
     }
 
+    /** Messages. */
+    public int items() {
+        return request.batches().stream().mapToInt(LaneBatch::items).sum();
+    }
+
+    /** The lanes, which no other transaction may push to at once. */
+    public List<LaneName> touches() {
+        return attempts.stream().map(Attempt::lane).toList();
+    }
+
     /**
      * Arguments of append, for a server that has been checked.
      *
+     * @param transactions whose lane-batches it takes, one behind the other; no lane is in two
      * @param settle whether they may be stored already, the answer lost
      */
-    public AppendArguments arguments(boolean settle) {
-        return AppendArguments.of(attempts, memory, settle);
+    public static AppendArguments arguments(List<TransactionPushes> transactions, boolean settle) {
+        return AppendArguments.of(
+                transactions.stream().flatMap(each -> each.attempts.stream()).toList(),
+                transactions.getFirst().memory,
+                settle);
     }
 
     /**

@@ -101,13 +101,17 @@ public final class TimerProcedures {
                 });
     }
 
-    /** Sets what to do to which timers, wherever that stands in a call. */
-    public static void bind(PreparedStatement statement, int from, TransactionTimers timers)
+    /**
+     * Sets what to do to which timers, wherever that stands in a call.
+     *
+     * @return the place behind it
+     */
+    public static int bind(PreparedStatement statement, int from, TransactionTimers timers)
             throws SQLException {
-        bind(statement, from, timers.changes());
+        return bind(statement, from, timers.changes());
     }
 
-    private static void bind(PreparedStatement statement, int from, TimerChanges changes)
+    private static int bind(PreparedStatement statement, int from, TimerChanges changes)
             throws SQLException {
         array(statement, from, "text", changes.queues());
         array(statement, from + 1, "text", changes.timerKeys());
@@ -121,6 +125,7 @@ public final class TimerProcedures {
         array(statement, from + 9, "bool", changes.encrypted());
         array(statement, from + 10, "bool", changes.dedup());
         statement.setString(from + 11, changes.producer());
+        return from + 12;
     }
 
     /**

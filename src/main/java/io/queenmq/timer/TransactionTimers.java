@@ -24,6 +24,10 @@ public final class TransactionTimers {
         return changes;
     }
 
+    public boolean isEmpty() {
+        return changes.ops().isEmpty();
+    }
+
     /** The call says this of one of them; what an earlier attempt said is void. */
     void answered(
             int index, String status, @Nullable String transactionId, @Nullable Instant deliverAt) {
@@ -54,7 +58,7 @@ public final class TransactionTimers {
 
     /** They may be committed, and nobody will find out. */
     public void inDoubt() {
-        if (!changes.ops().isEmpty()) {
+        if (!isEmpty()) {
             timers.mayHaveChanged();
         }
     }

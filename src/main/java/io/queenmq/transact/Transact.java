@@ -3,6 +3,7 @@ package io.queenmq.transact;
 import io.micrometer.core.instrument.Counter;
 import io.queenmq.ack.Ack;
 import io.queenmq.ack.TransactionAcks;
+import io.queenmq.combine.GroupCommit;
 import io.queenmq.db.Backend;
 import io.queenmq.db.ConnectionLost;
 import io.queenmq.db.Database;
@@ -29,33 +30,29 @@ import io.queenmq.transact.TransactProcedures.Outcome;
 import io.queenmq.transact.TransactRequest.Step;
 import io.queenmq.transact.TransactResult.Done;
 import io.queenmq.transact.TransactResult.OnKeys;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.UUID;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
 /**
  * The use case of a transaction: each room enlists its part, one call carries all of them out, and
- * after the commit each room is told. Called from the thread of the request.
+ * after the commit each room is told. Those that come together share their call. Called from the
+ * thread of the request.
  */
 public final class Transact {
     private static final System.Logger LOG = System.getLogger(Transact.class.getName());
 
-    /** One transaction under way; its deadline is for whatever is not yet begun. */
-    private record Enlisted(
-            UUID id,
-            UUID tenant,
-            TransactionPushes pushes,
-            TransactionAcks acks,
-            KvCall keys,
-            TransactionTimers timers,
-            long deadline) {}
+    /** How long a call waits for what others hold, each of three times. */
+    private static final Duration SHARED = Duration.ofMillis(10);
+
+    private static final Duration BRIEF = Duration.ofMillis(50);
+    private static final Duration LONG = Duration.ofSeconds(2);
 
     /** What rides along; it counts against the quotas of the tenant from the moment it is here. */
     private record Riders(KvCall keys, TransactionTimers timers) {}
@@ -69,7 +66,7 @@ public final class Transact {
     private final Timers timers;
     private final UuidMint mint;
     private final Clock clock;
-    private final Semaphore inflight;
+    private final GroupCommit<Enlisted> calls;
     private final Counter commits;
     private final Counter rollbacks;
     private final Counter again;
@@ -96,7 +93,17 @@ public final class Transact {
         this.timers = timers;
         this.mint = mint;
         this.clock = clock;
-        this.inflight = new Semaphore(config.inflightMax(), true);
+        this.calls =
+                new GroupCommit<>(
+                        new GroupCommit.Config(
+                                "transact",
+                                config.inflightMax(),
+                                config.sharedMax(),
+                                config.stepsMax(),
+                                config.waitingMax()),
+                        new Calls(),
+                        metrics,
+                        clock);
         this.commits =
                 metrics.counter("queen_transact_commits_total", "Transactions that committed.");
         this.rollbacks =
@@ -121,8 +128,10 @@ public final class Transact {
                         "Transactions refused because too many were under way.");
         metrics.gauge(
                 "queen_transact_inflight",
-                "Transactions in the database.",
-                () -> config.inflightMax() - inflight.availablePermits());
+                "Calls of transactions in the database.",
+                calls::underWay);
+        metrics.gauge(
+                "queen_transact_waiting", "Transactions that wait for a call.", calls::waiting);
     }
 
     /** Most pushed items and acks of one transaction. */
@@ -150,12 +159,8 @@ public final class Transact {
         Riders riders = enlistRiders(caller, request);
         try {
             Enlisted enlisted = enlist(caller, id, request, riders);
-            takeTurn(enlisted.deadline());
-            try {
-                return conclude(request, enlisted, carryOut(enlisted));
-            } finally {
-                inflight.release();
-            }
+            carryOut(enlisted);
+            return conclude(request, enlisted, enlisted.outcome());
         } catch (QueenException e) {
             if (e.failure() == Failure.OUTCOME_UNKNOWN) {
                 riders.timers().inDoubt();
@@ -218,26 +223,49 @@ public final class Transact {
         }
     }
 
-    private void takeTurn(long deadline) {
-        long patience = Math.min(config.patience().toNanos(), deadline - clock.nanos());
-        try {
-            if (!inflight.tryAcquire(patience, TimeUnit.NANOSECONDS)) {
-                refused.increment();
-                throw new QueenException(
-                        Failure.OVERLOADED,
-                        "at most %d transactions may be in the database at once"
-                                .formatted(config.inflightMax()));
+    private void carryOut(Enlisted enlisted) {
+        long patience = Math.min(config.patience().toNanos(), enlisted.deadline() - clock.nanos());
+        if (!calls.carryOut(enlisted, enlisted.terms(), Duration.ofNanos(Math.max(0, patience)))) {
+            refused.increment();
+            throw new QueenException(
+                    Failure.OVERLOADED,
+                    "at most %d transactions may be in the database at once"
+                            .formatted(config.inflightMax()));
+        }
+    }
+
+    /** The calls that transactions have together or to themselves. */
+    private final class Calls implements GroupCommit.Calls<Enlisted> {
+        @Override
+        public boolean together(List<Enlisted> several) {
+            if (!(call(several, SHARED)
+                    instanceof Outcome.Committed(List<TransactionPushes.Stored> lanes))) {
+                return false;
             }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new QueenException(Failure.STOPPING, "the broker is stopping", e);
+            int at = 0;
+            for (Enlisted each : several) {
+                int end = at + each.pushes().lanes();
+                each.decided(new Outcome.Committed(lanes.subList(at, end)));
+                at = end;
+            }
+            return true;
+        }
+
+        @Override
+        public void alone(Enlisted one) {
+            one.decided(decide(one, BRIEF));
+        }
+
+        @Override
+        public void patiently(Enlisted one) {
+            one.decided(decide(one, LONG));
         }
     }
 
     /** Calls until nothing stands in the way that this broker can remove. */
-    private Outcome.Decided carryOut(Enlisted enlisted) {
+    private Outcome.Decided decide(Enlisted enlisted, Duration wait) {
         while (true) {
-            switch (call(enlisted)) {
+            switch (call(List.of(enlisted), wait)) {
                 case Outcome.Decided decided -> {
                     return decided;
                 }
@@ -278,12 +306,13 @@ public final class Transact {
         }
     }
 
-    private Outcome call(Enlisted enlisted) {
+    private Outcome call(List<Enlisted> bundle, Duration wait) {
+        long deadline = bundle.stream().mapToLong(Enlisted::deadline).min().orElseThrow();
         try {
-            return call(enlisted, false, enlisted.deadline());
+            return procedures.transact(bundle, false, wait, deadline);
         } catch (QueenException e) {
             if (e.getCause() instanceof ConnectionLost lost) {
-                return settle(enlisted, lost.backend());
+                return settle(bundle, lost.backend(), deadline + config.grace().toNanos());
             }
             throw e;
         } catch (RuntimeException e) {
@@ -291,28 +320,15 @@ public final class Transact {
         }
     }
 
-    private Outcome call(Enlisted enlisted, boolean settle, long deadline) {
-        return procedures.transact(
-                enlisted.id(),
-                enlisted.tenant(),
-                enlisted.pushes(),
-                enlisted.acks(),
-                enlisted.keys(),
-                enlisted.timers(),
-                settle,
-                deadline);
-    }
-
     /** The answer was lost with its connection: the call itself finds out what became of it. */
-    private Outcome settle(Enlisted enlisted, Backend backend) {
-        long last = enlisted.deadline() + config.grace().toNanos();
+    private Outcome settle(List<Enlisted> bundle, Backend backend, long last) {
         AtomicReference<Outcome> found = new AtomicReference<>();
         try {
             LostAnswer.settle(
                     database,
                     backend,
                     () -> found.get() != null || clock.nanos() - last >= 0,
-                    () -> found.set(call(enlisted, true, last)));
+                    () -> found.set(procedures.transact(bundle, true, LONG, last)));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw inDoubt("the broker is stopping");

@@ -7,8 +7,9 @@ import java.time.Duration;
  *
  * @param deadline after that long nothing is tried again; clients give up at 30 s
  * @param grace how much longer a lost answer is asked after
- * @param inflightMax transactions in the database at once: each may wait there for lanes of others,
- *     and holds a connection meanwhile
+ * @param inflightMax calls in the database at once, each of one or several transactions
+ * @param sharedMax most transactions of a call
+ * @param waitingMax calls beside these that wait in the database for what others hold
  * @param patience longest time a transaction waits for its turn
  * @param lanesMax most lanes that one pushes to, and most cursors that one moves
  * @param stepsMax most pushed items and acks of one
@@ -18,6 +19,8 @@ public record TransactConfig(
         Duration deadline,
         Duration grace,
         int inflightMax,
+        int sharedMax,
+        int waitingMax,
         Duration patience,
         int lanesMax,
         int stepsMax,
@@ -27,7 +30,9 @@ public record TransactConfig(
             new TransactConfig(
                     Duration.ofSeconds(25),
                     Duration.ofSeconds(3),
-                    6,
+                    4,
+                    64,
+                    2,
                     Duration.ofSeconds(10),
                     256,
                     10_000,

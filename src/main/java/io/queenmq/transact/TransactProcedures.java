@@ -3,7 +3,7 @@ package io.queenmq.transact;
 import io.queenmq.ack.AckArguments;
 import io.queenmq.ack.TransactionAcks;
 import io.queenmq.db.Database;
-import io.queenmq.kv.KvCall;
+import io.queenmq.kv.KvBatch;
 import io.queenmq.kv.KvProcedures;
 import io.queenmq.push.AppendArguments;
 import io.queenmq.push.ServerWatch;
@@ -15,6 +15,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -30,11 +31,11 @@ final class TransactProcedures {
                     + " deliver_at"
                     + " from queen_store.transact(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
                     + " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
-                    + " ?)";
+                    + " ?, ?)";
 
     /**
      * What the call said about the lanes; what it says of acks goes to {@link TransactionAcks}, of
-     * keys to {@link KvCall}, of timers to {@link TransactionTimers}.
+     * keys to {@link KvBatch}, of timers to {@link TransactionTimers}.
      */
     sealed interface Outcome {
         /** The transaction has come to its end. */
@@ -65,43 +66,45 @@ final class TransactProcedures {
     }
 
     /**
-     * Carries out what is enlisted, in one commit or not at all.
+     * Carries out all that is enlisted, in one commit or not at all.
      *
+     * @param bundle at least one; of several none changes timers, and the acks of each name the one
+     *     lease that it supplies
      * @param settle whether that may have happened already, the answer lost
+     * @param wait how long for what others hold, each of three times
      * @param deadlineNanos then nothing is begun any more, and the server is told to stop
      */
-    Outcome transact(
-            UUID id,
-            UUID tenant,
-            TransactionPushes pushes,
-            TransactionAcks acks,
-            KvCall keys,
-            TransactionTimers timers,
-            boolean settle,
-            long deadlineNanos) {
-        AckArguments acked = acks.arguments();
+    Outcome transact(List<Enlisted> bundle, boolean settle, Duration wait, long deadlineNanos) {
+        Enlisted first = bundle.getFirst();
+        KvBatch keys = new KvBatch(bundle.stream().map(Enlisted::keys).toList());
+        List<TransactionPushes> pushes = bundle.stream().map(Enlisted::pushes).toList();
+        List<TransactionAcks> acks = bundle.stream().map(Enlisted::acks).toList();
+        AckArguments acked = TransactionAcks.arguments(acks);
+        // Or an ack could profit from what another transaction names.
+        UUID[] supplied = bundle.size() == 1 ? first.acks().suppliedLeases() : new UUID[0];
         return database.call(
                 "transact",
                 deadlineNanos,
                 (session, left) -> {
                     servers.check(session);
-                    AppendArguments pushed = pushes.arguments(settle);
+                    AppendArguments pushed = TransactionPushes.arguments(pushes, settle);
                     Connection connection = session.connection();
                     try (PreparedStatement statement = connection.prepareStatement(TRANSACT)) {
                         // In whole seconds, up; zero would be no limit.
                         statement.setQueryTimeout(
                                 Math.toIntExact(left.plusNanos(999_999_999).toSeconds()));
-                        statement.setObject(1, id);
+                        statement.setObject(1, first.id());
                         statement.setBoolean(2, settle);
-                        statement.setObject(3, tenant);
+                        statement.setObject(3, first.tenant());
                         bind(statement, connection, pushed);
-                        bind(statement, connection, acked, acks.suppliedLeases());
+                        bind(statement, connection, acked, supplied);
                         int at = KvProcedures.bind(statement, 21, keys.columns());
                         at = KvProcedures.bind(statement, at, List.of(keys.required()));
                         statement.setLong(at, keys.readBytesMax());
-                        TimerProcedures.bind(statement, at + 1, timers);
+                        at = TimerProcedures.bind(statement, at + 1, first.timers());
+                        statement.setLong(at, wait.toMillis());
                         try (ResultSet rows = statement.executeQuery()) {
-                            return read(rows, pushes, acks, keys, timers);
+                            return read(rows, pushed.lanes().length, acks, keys, first.timers());
                         }
                     }
                 });
@@ -139,13 +142,13 @@ final class TransactProcedures {
 
     private static Outcome read(
             ResultSet rows,
-            TransactionPushes pushes,
-            TransactionAcks acks,
-            KvCall keys,
+            int lanes,
+            List<TransactionAcks> acks,
+            KvBatch keys,
             TransactionTimers timers)
             throws SQLException {
         keys.begin();
-        TransactionPushes.@Nullable Stored[] stored = new TransactionPushes.Stored[pushes.lanes()];
+        TransactionPushes.@Nullable Stored[] stored = new TransactionPushes.Stored[lanes];
         List<Integer> cold = new ArrayList<>(0);
         List<Integer> unknown = new ArrayList<>(0);
         int duplicate = -1;
@@ -169,7 +172,8 @@ final class TransactProcedures {
                     }
                 }
                 case "ack" ->
-                        acks.outcome(
+                        TransactionAcks.outcome(
+                                acks,
                                 at,
                                 verdict,
                                 rows.getBoolean(8),

@@ -98,7 +98,8 @@ class AckEngineTest {
                         List.of(String.valueOf(other.leaseId()), String.valueOf(result.leaseId())));
         PopResult.Lane lane = result.lanes().getFirst();
         int queueId = engine.lane("bundle", lane.partition()).queueId();
-        acks.outcome(0, "done", true, false, lane.groupId(), queueId, 2, 2, 0, 0, 0);
+        TransactionAcks.outcome(
+                List.of(acks), 0, "done", true, false, lane.groupId(), queueId, 2, 2, 0, 0, 0);
         acks.committed();
         assertEquals(remembered, engine.deliveries.bytes(), "the other lease is still held");
     }

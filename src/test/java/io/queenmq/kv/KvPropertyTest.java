@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -46,13 +47,26 @@ class KvPropertyTest {
             KvProcedures procedures = new KvProcedures(pool);
             for (int i = 0; i < CALLS; i++) {
                 List<KvOp> ops = batch();
-                KvCall call = new KvCall(Caller.DEFAULT_TENANT, ops, config.readBytesMax());
-                boolean applied =
-                        procedures.apply(Caller.DEFAULT_TENANT, call, Duration.ofSeconds(1));
+                // As one call or two that go together: nobody can tell.
+                int cut = random.nextInt(ops.size() + 1);
+                List<KvCall> calls =
+                        Stream.of(ops.subList(0, cut), ops.subList(cut, ops.size()))
+                                .map(
+                                        part ->
+                                                new KvCall(
+                                                        Caller.DEFAULT_TENANT,
+                                                        part,
+                                                        config.readBytesMax()))
+                                .toList();
+                procedures.apply(new KvBatch(calls), Duration.ofSeconds(1));
+                boolean applied = !calls.getFirst().isUndone();
                 String where = "seed " + seed + " call " + i + " " + ops;
                 Map<String, Entry> before = new HashMap<>(map);
                 int lost = -1;
-                List<KvResult> results = applied ? call.results() : List.of();
+                List<KvResult> results =
+                        applied
+                                ? calls.stream().flatMap(call -> call.results().stream()).toList()
+                                : List.of();
                 for (int j = 0; j < ops.size(); j++) {
                     String expected = expected(ops.get(j), before, applied ? results.get(j) : null);
                     if (expected.startsWith("lost") && lost < 0) {
@@ -72,7 +86,12 @@ class KvPropertyTest {
                         }
                     }
                 } else {
-                    assertEquals(lost, call.lost().index(), where);
+                    assertEquals(
+                            lost,
+                            lost < cut
+                                    ? calls.getFirst().lost().index()
+                                    : cut + calls.getLast().lost().index(),
+                            where);
                     map.clear();
                     map.putAll(before);
                 }

@@ -205,7 +205,7 @@ final class SqlMachine implements Machine {
                                 + " unnest(?::text[]) with ordinality k (t, n) order by n), ?, ?,"
                                 + " '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', 0,"
                                 + " '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',"
-                                + " null)",
+                                + " null, 2000)",
                         UUID.randomUUID(),
                         tenant,
                         pushed.lanes(),

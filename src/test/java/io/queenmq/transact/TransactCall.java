@@ -25,7 +25,7 @@ final class TransactCall {
             "select part, ordinal, verdict, base_offset, lease_released, dead_lettered from"
                     + " queen_store.transact(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
                     + " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1000000, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
-                    + " 'someone')";
+                    + " 'someone', 2000)";
 
     /** Of the timers of all calls. */
     static final String TIMER_QUEUE = "later";

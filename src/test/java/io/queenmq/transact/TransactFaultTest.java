@@ -71,6 +71,8 @@ class TransactFaultTest {
                                         deadline,
                                         Duration.ofMillis(500),
                                         defaults.inflightMax(),
+                                        defaults.sharedMax(),
+                                        defaults.waitingMax(),
                                         defaults.patience(),
                                         defaults.lanesMax(),
                                         defaults.stepsMax(),
