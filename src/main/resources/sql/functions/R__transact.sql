@@ -209,14 +209,16 @@ comment on function queen_store.settled_acks(
 -- Returns    part kv: one row per operation as apply_kv;
 --            part timer: one row per operation as change_timers;
 --            part push: one row per lane-batch as append, up to where the bundle ended;
+--            part batch: one row per batch as ack_batches;
 --            part ack: one row per acknowledgement as ack_bundle; and only if nothing took effect
 --            part undone, verdict
 --            kv_precondition
 --                          an operation on a key that must be applied is not
 --            duplicate     a message is in its lane already
 --            ack_rejected  an acknowledgement cannot be carried out
---            busy          a lane is cold or unknown, as append says, or a cursor was placed while
---                          this call waited for others: come again
+--            busy          a lane is cold or unknown, as append says, a batch is lost or busy, as
+--                          ack_batches says, or a cursor was placed while this call waited for
+--                          others: come again
 -- Raises     QN400 bad_request (as append, change_timers); QN409 kv_precondition, QN409 duplicate,
 --            QN409 ack_rejected, QN503 busy are raised to undo what was done, and caught here
 -- Cost       as apply_kv, change_timers, append and ack_bundle, one subtransaction; with keys or
@@ -235,6 +237,9 @@ create or replace function queen_store.transact(
     p_ack_partition_ids bigint[], p_ack_group_names text[], p_ack_lease_ids uuid[],
     p_supplied_lease_ids uuid[], p_ack_units integer[], p_ack_keys bytea[],
     p_ack_statuses smallint[], p_ack_errors text[],
+    -- As ack_batches takes them, instead of single acknowledgements.
+    p_batch_partition_ids bigint[], p_batch_group_ids integer[], p_batch_lease_ids uuid[],
+    p_batch_ends bigint[],
     -- As apply_kv takes them.
     p_kv_ops text[], p_kv_namespaces text[], p_kv_keys text[], p_kv_values text[],
     p_kv_ttl_seconds bigint[], p_kv_expects bigint[], p_kv_deltas numeric[], p_kv_mins numeric[],
@@ -423,10 +428,25 @@ begin
             end if;
         end if;
 
+        base_offset := null;
+        created_at := null;
+        if cardinality(p_batch_partition_ids) > 0 then
+            part := 'batch';
+            for ordinal, verdict, last_offset, passed, ended in
+                select b.ordinal, b.verdict, b.last_offset, b.passed, b.ended
+                from queen_store.ack_batches(
+                    p_batch_partition_ids, p_batch_group_ids, p_batch_lease_ids, p_batch_ends) b
+            loop
+                v_again := v_again or verdict not in ('released', 'noop');
+                return next;
+            end loop;
+            if v_again then
+                raise exception using errcode = 'QN503', message = 'busy';
+            end if;
+        end if;
+
         if cardinality(p_ack_partition_ids) > 0 then
             part := 'ack';
-            base_offset := null;
-            created_at := null;
             for ordinal, verdict, queue_id, partition_id, group_id, lease_released,
                 dead_lettered, committed, last_offset, passed, ended, filed in
                 select a.item, a.verdict, a.queue_id, a.partition_id, a.group_id,
@@ -460,9 +480,9 @@ $$;
 comment on function queen_store.transact(
     uuid, boolean, uuid, bigint[], bigint[], bigint[], bigint[], bigint[], integer[], integer[],
     bytea[], bytea[], bigint[], text[], uuid[], uuid[], integer[], bytea[], smallint[], text[],
-    text[], text[], text[], text[], bigint[], bigint[], numeric[], numeric[], numeric[], boolean[],
-    bigint, text[], text[], boolean[], bigint[], timestamptz[], text[], text[], uuid[], bytea[],
-    boolean[], boolean[], text, bigint) is
+    bigint[], integer[], uuid[], bigint[], text[], text[], text[], text[], bigint[], bigint[],
+    numeric[], numeric[], numeric[], boolean[], bigint, text[], text[], boolean[], bigint[],
+    timestamptz[], text[], text[], uuid[], bytea[], boolean[], boolean[], text, bigint) is
     'A bundle of keys, timers, pushes and acknowledgements: one commit, or verdicts and no effect. Locks: kv, as apply_kv; timers, ascending (queue, timer_key); partitions, ascending id; cursors ascending (partition_id, group_id); waits up to p_wait_ms for each; groups at a group''s first ack ever, skip locked; epochs as append; bundles: one row of its own, for a bundle with a key, with a timer or without pushes.';
 
 -- queen_store.note_bundle: leaves a trace of a bundle that stores no message, or of what one said

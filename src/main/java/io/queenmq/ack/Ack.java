@@ -168,9 +168,10 @@ public final class Ack implements AutoCloseable {
         counts.activities().acknowledged(queueId, completed, failed, 0);
     }
 
-    void countCommitted(int acks, int filed) {
+    void countCommitted(int acks, int batches, int filed) {
         items.increment(acks);
-        byKey.increment(acks);
+        wholeBatches.increment(batches);
+        byKey.increment(batches == 0 ? acks : 0);
         deadLetters.increment(filed);
     }
 
@@ -254,7 +255,7 @@ public final class Ack implements AutoCloseable {
     }
 
     /** Notes whether the unit completes all that its lease delivered. */
-    private void recognize(AckUnit unit) {
+    void recognize(AckUnit unit) {
         if (unit.leaseId == null
                 || unit.statuses.stream().anyMatch(status -> status != AckStatus.COMPLETED)) {
             return;

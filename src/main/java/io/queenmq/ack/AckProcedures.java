@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 
 /** Calls the two ways to acknowledge, and the extension of leases. */
-final class AckProcedures {
+public final class AckProcedures {
     /** What became of a whole batch. */
     enum BatchVerdict {
         RELEASED,
@@ -100,18 +100,7 @@ final class AckProcedures {
 
     /** Whole batches by lease; one outcome per unit. */
     List<BatchOutcome> ackBatches(List<AckUnit> units) {
-        int size = units.size();
-        long[] lanes = new long[size];
-        int[] groups = new int[size];
-        @Nullable UUID[] leases = new UUID[size];
-        long[] ends = new long[size];
-        for (int i = 0; i < size; i++) {
-            AckUnit unit = units.get(i);
-            lanes[i] = unit.lane;
-            groups[i] = unit.groupId();
-            leases[i] = unit.leaseId;
-            ends[i] = unit.batchEnd();
-        }
+        BatchArguments arguments = BatchArguments.of(units);
         return database.call(
                 "ack_batches",
                 session -> {
@@ -120,15 +109,17 @@ final class AckProcedures {
                             connection.prepareStatement(
                                     "select ordinal, verdict, last_offset, conflated, passed,"
                                             + " ended from queen_store.ack_batches(?, ?, ?, ?)")) {
-                        statement.setArray(1, array(connection, "int8", lanes));
-                        statement.setArray(2, array(connection, "int4", groups));
-                        statement.setArray(3, connection.createArrayOf("uuid", leases));
-                        statement.setArray(4, array(connection, "int8", ends));
-                        @Nullable BatchOutcome[] outcomes = new BatchOutcome[size];
+                        bind(statement, 1, arguments);
+                        @Nullable BatchOutcome[] outcomes = new BatchOutcome[units.size()];
                         try (ResultSet rows = statement.executeQuery()) {
                             while (rows.next()) {
                                 int unit = rows.getInt(1) - 1;
-                                counts.moved(groups[unit], rows.getLong(5), 0, rows.getLong(6), 0);
+                                counts.moved(
+                                        arguments.groups()[unit],
+                                        rows.getLong(5),
+                                        0,
+                                        rows.getLong(6),
+                                        0);
                                 outcomes[unit] =
                                         new BatchOutcome(
                                                 BatchVerdict.valueOf(upper(rows, 2)),
@@ -195,6 +186,16 @@ final class AckProcedures {
                         return complete(outcomes);
                     }
                 });
+    }
+
+    /** Sets whole batches, wherever they stand in a call. */
+    public static void bind(PreparedStatement statement, int from, BatchArguments batches)
+            throws SQLException {
+        Connection connection = statement.getConnection();
+        statement.setArray(from, array(connection, "int8", batches.lanes()));
+        statement.setArray(from + 1, array(connection, "int4", batches.groups()));
+        statement.setArray(from + 2, connection.createArrayOf("uuid", batches.leases()));
+        statement.setArray(from + 3, array(connection, "int8", batches.ends()));
     }
 
     /** The expiry of every lane's lease that lives on. */

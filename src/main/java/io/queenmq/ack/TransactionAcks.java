@@ -1,5 +1,6 @@
 package io.queenmq.ack;
 
+import io.queenmq.ack.AckProcedures.BatchVerdict;
 import io.queenmq.ack.AckProcedures.Change;
 import io.queenmq.ack.AckProcedures.MessageOutcome;
 import io.queenmq.ack.AckProcedures.MessageVerdict;
@@ -41,6 +42,9 @@ public final class TransactionAcks {
 
     private final @Nullable MessageOutcome[] outcomes;
 
+    /** All of them end what their leases have delivered, as far as this broker knows. */
+    private boolean areBatches;
+
     /**
      * @param requiredLeases leases that the transaction names beside its acks
      */
@@ -69,6 +73,8 @@ public final class TransactionAcks {
                 itemAt[at++] = index;
             }
         }
+        units.forEach(ack::recognize);
+        areBatches = units.stream().allMatch(AckUnit::isWhole);
     }
 
     /** The first lease that an ack of the cursor names is that of all its acks. */
@@ -119,12 +125,33 @@ public final class TransactionAcks {
     }
 
     /**
-     * Arguments of the call.
-     *
-     * @param transactions whose acks it takes, one behind the other; no cursor is in two
+     * Whether no key need be looked for. Cursors of batches are not waited for and others are, in
+     * their order: no call does both.
      */
-    public static AckArguments arguments(List<TransactionAcks> transactions) {
-        return AckArguments.of(transactions.stream().flatMap(each -> each.units.stream()).toList());
+    public boolean areBatches() {
+        return areBatches;
+    }
+
+    /**
+     * Single acknowledgements of the call.
+     *
+     * @param transactions whose acks it takes, one behind the other; no cursor is in two, and all
+     *     are batches or none
+     * @param settle whether they may be carried out already, the answer lost
+     */
+    public static AckArguments arguments(List<TransactionAcks> transactions, boolean settle) {
+        return AckArguments.of(
+                transactions.getFirst().areBatches && !settle ? List.of() : unitsOf(transactions));
+    }
+
+    /** Whole batches of the call; the parameters are those of {@link #arguments}. */
+    public static BatchArguments batches(List<TransactionAcks> transactions, boolean settle) {
+        return BatchArguments.of(
+                transactions.getFirst().areBatches && !settle ? unitsOf(transactions) : List.of());
+    }
+
+    private static List<AckUnit> unitsOf(List<TransactionAcks> transactions) {
+        return transactions.stream().flatMap(each -> each.units.stream()).toList();
     }
 
     /** Every lease that the transaction names, each once. */
@@ -169,6 +196,62 @@ public final class TransactionAcks {
                         lastOffset,
                         null,
                         new Change(groupId, passed, ended, filed));
+    }
+
+    /**
+     * What the call says of one batch. Of one that is not what was remembered, or that somebody
+     * holds, it says so by undoing the transaction, which then goes by key.
+     *
+     * @param transactions as it was given them
+     * @param place in the arguments, from 0
+     */
+    public static void batch(
+            List<TransactionAcks> transactions,
+            int place,
+            String verdict,
+            long lastOffset,
+            long passed,
+            long ended) {
+        int at = place;
+        int of = 0;
+        while (at >= transactions.get(of).units.size()) {
+            at -= transactions.get(of).units.size();
+            of++;
+        }
+        transactions.get(of).batch(at, verdict, lastOffset, passed, ended);
+    }
+
+    private void batch(int index, String verdict, long lastOffset, long passed, long ended) {
+        AckUnit unit = units.get(index);
+        switch (BatchVerdict.valueOf(verdict.toUpperCase(Locale.ROOT))) {
+            case RELEASED -> answer(index, unit, MessageVerdict.DONE, lastOffset, passed, ended);
+            case NOOP -> answer(index, unit, MessageVerdict.NOOP, lastOffset, 0, 0);
+            case LOST, BUSY -> areBatches = false;
+        }
+    }
+
+    /** The first item of the unit says for all what has changed. */
+    private void answer(
+            int index,
+            AckUnit unit,
+            MessageVerdict verdict,
+            long lastOffset,
+            long passed,
+            long ended) {
+        int from = units.subList(0, index).stream().mapToInt(AckUnit::items).sum();
+        for (int i = 0; i < unit.items(); i++) {
+            outcomes[itemAt[from + i]] =
+                    new MessageOutcome(
+                            verdict,
+                            verdict == MessageVerdict.DONE,
+                            false,
+                            unit.groupId(),
+                            unit.queueId(),
+                            unit.batchEnd(),
+                            lastOffset,
+                            null,
+                            new Change(unit.groupId(), i == 0 ? passed : 0, i == 0 ? ended : 0, 0));
+        }
     }
 
     /** Why the transaction cannot be committed, by the first ack that stands in its way. */
@@ -251,7 +334,7 @@ public final class TransactionAcks {
                 ack.released(unit, released, List.of(suppliedLeases));
             }
         }
-        ack.countCommitted(items.size(), deadLettered());
+        ack.countCommitted(items.size(), areBatches ? units.size() : 0, deadLettered());
     }
 
     private int deadLettered() {

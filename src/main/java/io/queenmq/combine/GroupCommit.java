@@ -73,7 +73,7 @@ public final class GroupCommit<C> {
     public record Config(String name, int calls, int members, int items, int waitingForOthers) {}
 
     /** With each transaction under way so many more wait for a second call. */
-    private static final int COMPANY = 4;
+    private static final int COMPANY = 1;
 
     /** So long one waits for company at most while other calls are under way. */
     private static final long COMPANY_NANOS = TimeUnit.MILLISECONDS.toNanos(5);

@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /** One transaction under way, and what became of it. */
 final class Enlisted {
+    private record Company(UUID tenant, boolean batches) {}
+
     private final UUID id;
     private final UUID tenant;
     private final TransactionPushes pushes;
@@ -89,7 +91,7 @@ final class Enlisted {
         touches.addAll(acks.touches());
         boolean sociable = timers.isEmpty() && acks.nameTheirOwnLease() && !keys.readsMany();
         return new GroupCommit.Terms(
-                sociable ? tenant : null,
+                sociable ? new Company(tenant, acks.areBatches()) : null,
                 touches,
                 pushes.items() + acks.items() + keys.ops().size());
     }

@@ -1,6 +1,8 @@
 package io.queenmq.transact;
 
 import io.queenmq.ack.AckArguments;
+import io.queenmq.ack.AckProcedures;
+import io.queenmq.ack.BatchArguments;
 import io.queenmq.ack.TransactionAcks;
 import io.queenmq.db.Database;
 import io.queenmq.kv.KvBatch;
@@ -31,7 +33,7 @@ final class TransactProcedures {
                     + " deliver_at"
                     + " from queen_store.transact(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
                     + " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
-                    + " ?, ?)";
+                    + " ?, ?, ?, ?, ?, ?)";
 
     /**
      * What the call said about the lanes; what it says of acks goes to {@link TransactionAcks}, of
@@ -79,7 +81,8 @@ final class TransactProcedures {
         KvBatch keys = new KvBatch(bundle.stream().map(Enlisted::keys).toList());
         List<TransactionPushes> pushes = bundle.stream().map(Enlisted::pushes).toList();
         List<TransactionAcks> acks = bundle.stream().map(Enlisted::acks).toList();
-        AckArguments acked = TransactionAcks.arguments(acks);
+        AckArguments acked = TransactionAcks.arguments(acks, settle);
+        BatchArguments batches = TransactionAcks.batches(acks, settle);
         // Or an ack could profit from what another transaction names.
         UUID[] supplied = bundle.size() == 1 ? first.acks().suppliedLeases() : new UUID[0];
         return database.call(
@@ -98,7 +101,8 @@ final class TransactProcedures {
                         statement.setObject(3, first.tenant());
                         bind(statement, connection, pushed);
                         bind(statement, connection, acked, supplied);
-                        int at = KvProcedures.bind(statement, 21, keys.columns());
+                        AckProcedures.bind(statement, 21, batches);
+                        int at = KvProcedures.bind(statement, 25, keys.columns());
                         at = KvProcedures.bind(statement, at, List.of(keys.required()));
                         statement.setLong(at, keys.readBytesMax());
                         at = TimerProcedures.bind(statement, at + 1, first.timers());
@@ -185,6 +189,14 @@ final class TransactProcedures {
                                 rows.getLong(12),
                                 rows.getLong(13),
                                 rows.getLong(14));
+                case "batch" ->
+                        TransactionAcks.batch(
+                                acks,
+                                at,
+                                verdict,
+                                rows.getLong(11),
+                                rows.getLong(12),
+                                rows.getLong(13));
                 case "kv" -> keys.answered(KvProcedures.row(at + 1, verdict, rows, 15));
                 case "timer" -> TimerProcedures.answer(timers, at, verdict, rows, 20);
                 case "undone" -> undone = verdict;

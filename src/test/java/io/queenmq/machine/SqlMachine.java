@@ -203,7 +203,8 @@ final class SqlMachine implements Machine {
                                 + " from queen_store.transact(?, false, ?, ?, ?, ?, ?, '{}', ?, ?, ?,"
                                 + " ?, ?, ?, ?, ?, ?, array(select queen_store.key_of(t) from"
                                 + " unnest(?::text[]) with ordinality k (t, n) order by n), ?, ?,"
-                                + " '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', 0,"
+                                + " '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',"
+                                + " '{}', '{}', '{}', 0,"
                                 + " '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',"
                                 + " null, 2000)",
                         UUID.randomUUID(),

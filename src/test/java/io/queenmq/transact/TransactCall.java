@@ -24,7 +24,7 @@ final class TransactCall {
     private static final String CALL =
             "select part, ordinal, verdict, base_offset, lease_released, dead_lettered from"
                     + " queen_store.transact(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
-                    + " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1000000, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+                    + " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1000000, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
                     + " 'someone', 2000)";
 
     /** Of the timers of all calls. */
@@ -45,6 +45,11 @@ final class TransactCall {
     private final List<UUID> supplied = new ArrayList<>();
     private final List<Integer> ackUnits = new ArrayList<>();
     private final List<Item> items = new ArrayList<>();
+
+    private final List<Long> batchLanes = new ArrayList<>();
+    private final List<Integer> batchGroups = new ArrayList<>();
+    private final List<UUID> batchLeases = new ArrayList<>();
+    private final List<Long> batchEnds = new ArrayList<>();
 
     private final List<String> keyOps = new ArrayList<>();
     private final List<String> keyNames = new ArrayList<>();
@@ -96,6 +101,15 @@ final class TransactCall {
             ackUnits.add(ackLanes.size());
             items.add(item);
         }
+        return this;
+    }
+
+    /** The ack of all that a lease delivered of a lane. */
+    TransactCall batch(long lane, int groupId, UUID lease, long end) {
+        batchLanes.add(lane);
+        batchGroups.add(groupId);
+        batchLeases.add(lease);
+        batchEnds.add(end);
         return this;
     }
 
@@ -196,32 +210,36 @@ final class TransactCall {
                         .toArray(byte[][]::new));
         array(statement, 19, "int2", items.stream().map(item -> (short) item.status()).toArray());
         array(statement, 20, "text", items.stream().map(Item::error).toArray());
-        array(statement, 21, "text", keyOps.toArray());
-        array(statement, 22, "text", keyOps.stream().map(op -> "t").toArray());
-        array(statement, 23, "text", keyNames.toArray());
-        array(statement, 24, "text", keyOps.stream().map(op -> "1").toArray());
-        array(statement, 25, "int8", new Long[keyOps.size()]);
-        array(statement, 26, "int8", keyExpects.toArray());
-        array(statement, 27, "numeric", keyOps.stream().map(op -> 1).toArray());
-        array(statement, 28, "numeric", new Integer[keyOps.size()]);
-        array(statement, 29, "numeric", new Integer[keyOps.size()]);
-        array(statement, 30, "bool", keysRequired.toArray());
+        array(statement, 21, "int8", batchLanes.toArray());
+        array(statement, 22, "int4", batchGroups.toArray());
+        array(statement, 23, "uuid", batchLeases.toArray());
+        array(statement, 24, "int8", batchEnds.toArray());
+        array(statement, 25, "text", keyOps.toArray());
+        array(statement, 26, "text", keyOps.stream().map(op -> "t").toArray());
+        array(statement, 27, "text", keyNames.toArray());
+        array(statement, 28, "text", keyOps.stream().map(op -> "1").toArray());
+        array(statement, 29, "int8", new Long[keyOps.size()]);
+        array(statement, 30, "int8", keyExpects.toArray());
+        array(statement, 31, "numeric", keyOps.stream().map(op -> 1).toArray());
+        array(statement, 32, "numeric", new Integer[keyOps.size()]);
+        array(statement, 33, "numeric", new Integer[keyOps.size()]);
+        array(statement, 34, "bool", keysRequired.toArray());
         int timers = timerKeys.size();
-        array(statement, 31, "text", timerKeys.stream().map(key -> TIMER_QUEUE).toArray());
-        array(statement, 32, "text", timerKeys.toArray());
-        array(statement, 33, "bool", timerCancels.toArray());
-        array(statement, 34, "int8", timerKeys.stream().map(key -> 3_600_000_000L).toArray());
-        array(statement, 35, "timestamptz", new Object[timers]);
-        array(statement, 36, "text", timerKeys.stream().map(key -> "p").toArray());
-        array(statement, 37, "text", timerKeys.toArray());
-        array(statement, 38, "uuid", timerKeys.stream().map(key -> UUID.randomUUID()).toArray());
+        array(statement, 35, "text", timerKeys.stream().map(key -> TIMER_QUEUE).toArray());
+        array(statement, 36, "text", timerKeys.toArray());
+        array(statement, 37, "bool", timerCancels.toArray());
+        array(statement, 38, "int8", timerKeys.stream().map(key -> 3_600_000_000L).toArray());
+        array(statement, 39, "timestamptz", new Object[timers]);
+        array(statement, 40, "text", timerKeys.stream().map(key -> "p").toArray());
+        array(statement, 41, "text", timerKeys.toArray());
+        array(statement, 42, "uuid", timerKeys.stream().map(key -> UUID.randomUUID()).toArray());
         array(
                 statement,
-                39,
+                43,
                 "bytea",
                 timerKeys.stream().map(key -> new byte[] {'1'}).toArray(byte[][]::new));
-        array(statement, 40, "bool", timerKeys.stream().map(key -> false).toArray());
-        array(statement, 41, "bool", timerKeys.stream().map(key -> false).toArray());
+        array(statement, 44, "bool", timerKeys.stream().map(key -> false).toArray());
+        array(statement, 45, "bool", timerKeys.stream().map(key -> false).toArray());
         List<Row> rows = new ArrayList<>();
         try (ResultSet result = statement.executeQuery()) {
             while (result.next()) {

@@ -70,6 +70,62 @@ class TransactLeaseProceduresTest {
         return call.run(connection).stream().map(Row::toString).toList();
     }
 
+    private long messages() throws SQLException {
+        return (long)
+                log.value(
+                        "select last_offset + 1 from queen_store.partitions where id = ?", target);
+    }
+
+    private void assertNothingHappened() throws SQLException {
+        assertEquals(0, messages());
+        assertEquals(9, log.committed(lane, group));
+    }
+
+    @Test
+    void aWholeBatchIsReleasedInTheSameCommit() throws SQLException {
+        UUID lease = lease();
+        assertEquals(
+                List.of("push 1 queued", "batch 1 released"),
+                run(new TransactCall().push(target, "a").batch(lane, group, lease, 19)));
+        assertEquals(1L, messages());
+        assertEquals(19, log.committed(lane, group));
+        assertEquals(
+                List.of("batch 1 noop"),
+                run(new TransactCall().batch(lane, group, lease, 19)),
+                "again");
+    }
+
+    @Test
+    void aBatchThatIsAnotherUndoesEverythingAndAsksToComeAgain() throws SQLException {
+        UUID lease = lease();
+        assertEquals(
+                List.of("push 1 queued", "batch 1 lost", "undone 0 busy"),
+                run(
+                        new TransactCall()
+                                .push(target, "a")
+                                .batch(lane, group, UUID.randomUUID(), 19)));
+        assertEquals(
+                List.of("push 1 queued", "batch 1 lost", "undone 0 busy"),
+                run(new TransactCall().push(target, "a").batch(lane, group, lease, 18)));
+        assertNothingHappened();
+    }
+
+    @Test
+    void aBatchWhoseCursorSomebodyHoldsIsNotWaitedFor() throws SQLException {
+        UUID lease = lease();
+        try (Connection other = database.connect()) {
+            other.setAutoCommit(false);
+            TestDatabase.rows(
+                    other,
+                    "select from queen_store.cursors where partition_id = ? for update",
+                    lane);
+            assertEquals(
+                    List.of("push 1 queued", "batch 1 busy", "undone 0 busy"),
+                    run(new TransactCall().push(target, "a").batch(lane, group, lease, 19)));
+        }
+        assertNothingHappened();
+    }
+
     @Test
     void aLeaseNamedElsewherePassesForTheHolderOnly() throws SQLException {
         UUID mine = lease();
