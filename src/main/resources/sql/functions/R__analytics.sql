@@ -2,7 +2,8 @@
 -- where nothing was. It is for people who look back; what a crash takes away of it is gone.
 
 -- queen_store.bucket_at: the beginning of the bucket of so many minutes that a point in time is in.
--- Called by  add_buckets, read_buckets, read_parked, read_samples, show_retention, show_volume
+-- Called by  add_buckets, read_buckets, read_parked, read_samples, show_retention, show_volume,
+--            read_overview
 -- Locks      none
 -- Returns    buckets of all widths are counted from the same moment, so that wide ones end where
 --            narrow ones do

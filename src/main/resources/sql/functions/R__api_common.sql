@@ -1,8 +1,8 @@
 -- What the API functions of schema queen share: refusals and wake-ups.
 
 -- queen_store.require_name: refuses a name that no queue, lane, group or message may carry.
--- Called by  require_messages, require_acks, require_lane, require_timer_keys, queen.pop,
---            queen.ack, queen.message, queen.timer_list
+-- Called by  require_messages, require_acks, require_lane, require_queue, require_timer_keys,
+--            queen.pop, queen.ack, queen.message, queen.timer_list
 -- Locks      none
 -- Returns    nothing
 -- Raises     QN400 bad_request
@@ -32,7 +32,7 @@ comment on function queen_store.require_name(text, text, integer, integer) is
 -- queen_store.require_number: refuses a number outside its range.
 -- Called by  queen.push, queen.pop, queen.ack, queen.transact, queen.kv_list, require_kv,
 --            queen.read, queen.message, queen.violations, queen.timer_apply,
---            queen.timer_list, require_timers
+--            queen.timer_list, require_timers, queen.leases_in, queen.expiring_in
 -- Locks      none
 -- Returns    nothing
 -- Raises     QN400 bad_request

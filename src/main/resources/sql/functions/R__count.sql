@@ -718,7 +718,7 @@ comment on function queen_store.told_amounts(integer[]) is
 -- Called by  read_counts, list_queues, queen.counts
 -- Locks      none
 -- Returns    as told_amounts; bytes are null in rows of groups
--- Cost       2 statements: that of told_amounts, and per queue stored_bytes
+-- Cost       3 statements: those of told_amounts and stored_bytes_of
 create or replace function queen_store.told_counts(p_queue_ids integer[])
 returns table (
     queue_id integer, group_id integer, lanes bigint, messages bigint, pending bigint,
@@ -730,10 +730,16 @@ as $$
 #variable_conflict use_column
 begin
     return query
+    with told as materialized (
+        select t.* from queen_store.told_amounts(p_queue_ids) t
+    )
     select t.queue_id, t.group_id, t.lanes, t.messages, t.pending, t.processing, t.completed,
            t.dead_letters, t.behind, b.retained_bytes, b.disk_bytes, t.age_seconds
-    from queen_store.told_amounts(p_queue_ids) t
-    left join lateral queen_store.stored_bytes(t.queue_id, t.messages) b on t.group_id = 0;
+    from told t
+    left join queen_store.stored_bytes_of(
+        array(select o.queue_id from told o where o.group_id = 0 order by o.queue_id),
+        array(select o.messages from told o where o.group_id = 0 order by o.queue_id)) b
+        on b.queue_id = t.queue_id and t.group_id = 0;
 end
 $$;
 comment on function queen_store.told_counts(integer[]) is

@@ -1,41 +1,73 @@
 -- Bytes of queues: what they have stored per epoch. Told with the counts while an epoch is open,
 -- and counted once when nothing is added to it any more.
 
--- queen_store.stored_bytes: bytes of what a queue keeps, and of all that is still there of it.
+-- queen_store.stored_bytes_of: bytes of what queues keep, and of all that is still there of them.
 -- An epoch holds the newest messages of every lane that was written in it. So what is kept is taken
 -- from the newest epoch down; of the one in which that ends, the share of its messages.
--- Called by  told_counts, read_counts
+-- Called by  told_counts, stored_bytes
 -- Locks      none
--- Returns    one row
--- Cost       1 statement: one row per epoch, and all of count_deltas
-create or replace function queen_store.stored_bytes(p_queue_id integer, p_messages bigint)
-returns table (retained_bytes bigint, disk_bytes bigint)
+-- Returns    one row per queue; p_messages = what each keeps
+-- Cost       1 statement for any number of queues: their rows per epoch, and all of count_deltas
+create or replace function queen_store.stored_bytes_of(
+    p_queue_ids integer[], p_messages bigint[])
+returns table (queue_id integer, retained_bytes bigint, disk_bytes bigint)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_bitmapscan = off
+set plan_cache_mode = force_custom_plan
+set jit = off
 as $$
 #variable_conflict use_column
 begin
     return query
-    select coalesce(sum(case when s.messages > 0
-                             then s.bytes * least(1, greatest(0,
-                                 (p_messages - s.newer)::numeric / s.messages)) end), 0)::bigint,
-           coalesce(sum(s.bytes), 0)::bigint
-    from (
-        select b.messages, b.bytes,
-               coalesce(sum(b.messages) over (
-                   order by b.epoch desc rows between unbounded preceding and 1 preceding), 0)
-                   as newer
-        from (
-            select b.epoch, b.messages, b.bytes
-            from queen_store.queue_epochs b
-            join queen_store.epochs e on e.epoch = b.epoch
-            where b.queue_id = p_queue_id
-            union all
-            select 2147483647, sum(d.stored)::bigint, sum(d.bytes)::bigint
-            from queen_store.count_deltas d
-            where d.queue_id = p_queue_id and d.group_id = 0
-            having sum(d.bytes) > 0) b) s;
+    with part as materialized (
+        select b.queue_id, b.epoch, b.messages, b.bytes
+        from queen_store.queue_epochs b
+        join queen_store.epochs e on e.epoch = b.epoch
+        where b.queue_id = any (p_queue_ids)
+        union all
+        -- Told, and not added to the open epoch yet.
+        select d.queue_id, 2147483647, sum(d.stored)::bigint, sum(d.bytes)::bigint
+        from queen_store.count_deltas d
+        where d.queue_id = any (p_queue_ids) and d.group_id = 0
+        group by d.queue_id
+        having sum(d.bytes) > 0
+    ),
+    newest_first as (
+        select p.queue_id, p.messages, p.bytes,
+               coalesce(sum(p.messages) over (
+                   partition by p.queue_id order by p.epoch desc
+                   rows between unbounded preceding and 1 preceding), 0) as newer
+        from part p
+    )
+    select i.queue_id,
+           coalesce(sum(case when n.messages > 0
+                             then n.bytes * least(1, greatest(0,
+                                 (i.messages - n.newer)::numeric / n.messages)) end), 0)::bigint,
+           coalesce(sum(n.bytes), 0)::bigint
+    from unnest(p_queue_ids, p_messages) i (queue_id, messages)
+    left join newest_first n on n.queue_id = i.queue_id
+    group by i.queue_id;
+end
+$$;
+comment on function queen_store.stored_bytes_of(integer[], bigint[]) is
+    'Bytes of what queues keep, and of all that is still there of them. Locks: none.';
+
+-- queen_store.stored_bytes: the same of one queue.
+-- Called by  read_counts
+-- Locks      none
+-- Returns    one row
+-- Cost       that of stored_bytes_of
+create or replace function queen_store.stored_bytes(p_queue_id integer, p_messages bigint)
+returns table (retained_bytes bigint, disk_bytes bigint)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select b.retained_bytes, b.disk_bytes
+    from queen_store.stored_bytes_of(array[p_queue_id], array[p_messages]) b;
 end
 $$;
 comment on function queen_store.stored_bytes(integer, bigint) is

@@ -328,7 +328,7 @@ comment on function queen_store.drop_epoch(integer) is
     'Removes an empty epoch whose table has been detached. Locks: epochs: its row; its table, access exclusive; waits up to 3 s.';
 
 -- queen_store.epoch_waits_for: which transaction holds an epoch up, the oldest of them.
--- Called by  queen.epochs, ReclaimProcedures
+-- Called by  queen.epochs, stuck, ReclaimProcedures
 -- Locks      none
 -- Returns    a sentence with pid, application_name and age; null = nothing does. Of other roles'
 --            sessions only those are seen that the caller may see (pg_read_all_stats)

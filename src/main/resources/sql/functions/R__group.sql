@@ -184,7 +184,7 @@ comment on function queen_store.register_group(
 -- queen_store.start_committed: last offset that counts as consumed in a lane where the group has no
 -- cursor. For an instant that is the last message created before it, found by bisection.
 -- Called by  effective_cursor, lanes_with_work, claim_first, seek_lane, find_originals,
---            pending_messages, expire
+--            pending_messages, expire, queen.expiring_in
 -- Locks      none
 -- Returns    log_start - 1 to last_offset; null without a rule
 -- Cost       0 statements for "all" and for lanes quiet since the instant; else 2 to some 30 index
@@ -251,7 +251,8 @@ comment on function queen_store.start_committed(bigint, bigint, bigint, timestam
     'Where a group without a cursor begins in a lane: the last offset that counts as consumed. Locks: none.';
 
 -- queen_store.effective_cursor: where a group stands in a lane, cursor row or not.
--- Called by  views of cursors and of lagging lanes, expire, count_lanes, seek_lane
+-- Called by  views of cursors and of lagging lanes, expire, count_lanes, seek_lane, stuck,
+--            queen.expiring_in
 -- Locks      none
 -- Returns    last offset that counts as consumed, at least log_start - 1; null = no such lane or
 --            group, or a group that is not registered and has never touched this lane

@@ -20,7 +20,8 @@ declare
     v_stored integer;
 begin
     select c.minutes, c.stored into v_minutes, v_stored
-    from queen_store.choose_buckets(p_tenant_id, p_queue, null, null, p_from, p_to) c;
+    from queen_store.choose_buckets(
+        p_tenant_id, p_queue, null, null, p_from, p_to, false) c;
     return (
         select coalesce(json_agg(json_build_object(
                    'queueName', b.queue, 'popCount', b.pops,
@@ -62,7 +63,8 @@ declare
     v_now timestamptz := clock_timestamp();
 begin
     select c.minutes, c.stored into v_minutes, v_stored
-    from queen_store.choose_buckets(p_tenant_id, p_queue, null, null, p_from, p_to) c;
+    from queen_store.choose_buckets(
+        p_tenant_id, p_queue, null, null, p_from, p_to, true) c;
     return (
         with parked as materialized (
             select p.queue_id, p.queue, p.bucket, round(sum(p.parked)) as parked
@@ -136,7 +138,8 @@ declare
     v_minutes integer;
 begin
     select c.minutes into v_minutes
-    from queen_store.choose_buckets(p_tenant_id, p_queue, null, null, p_from, p_to) c;
+    from queen_store.choose_buckets(
+        p_tenant_id, p_queue, null, null, p_from, p_to, true) c;
     return (
         with parked as materialized (
             select p.bucket, p.queue, p.broker, sum(p.parked) as parked
@@ -184,7 +187,8 @@ declare
     v_minutes integer;
 begin
     select c.minutes into v_minutes
-    from queen_store.choose_buckets(p_tenant_id, p_queue, null, null, p_from, p_to) c;
+    from queen_store.choose_buckets(
+        p_tenant_id, p_queue, null, null, p_from, p_to, false) c;
     return (
         with gone as materialized (
             select queen_store.bucket_at(v_minutes, h.minute) as bucket, h.queue,
@@ -257,9 +261,9 @@ comment on function queen_store.show_retention(
 -- namespace, task or queue.
 -- Called by  AnalyticsReads
 -- Locks      none
--- Returns    a JSON object; the 1,000 keys with most messages, truncated says whether there are
---            more; the row tenant has all of its queues, whatever the filters. Series are aligned
---            to buckets, null where nothing happened
+-- Returns    a JSON object; the 1,000 keys with most messages, or as many as have 100,000 points
+--            together, truncated says whether there are more; the row tenant has all of its queues,
+--            whatever the filters. Series are aligned to buckets, null where nothing happened
 -- Cost       those of choose_buckets, read_buckets and read_parked, and told_counts of its queues
 create or replace function queen_store.show_workload(
     p_tenant_id uuid, p_from timestamptz, p_to timestamptz, p_group_by text, p_namespace text,
@@ -272,13 +276,17 @@ set plan_cache_mode = force_custom_plan
 set jit = off
 as $$
 declare
-    v_keys_max constant integer := 1000;
+    v_points_max constant integer := 100000;
+    v_keys_max integer := 1000;
     v_minutes integer;
     v_stored integer;
     v_ids integer[];
 begin
     select c.minutes, c.stored into v_minutes, v_stored
-    from queen_store.choose_buckets(p_tenant_id, null, null, null, p_from, p_to) c;
+    from queen_store.choose_buckets(
+        p_tenant_id, null, null, null, p_from, p_to, true) c;
+    v_keys_max := least(v_keys_max, v_points_max / (1 + floor(
+        extract(epoch from p_to - p_from) / 60 / v_minutes))::integer);
     v_ids := array(
         select q.id
         from queen_store.queues q
@@ -646,7 +654,8 @@ declare
 begin
     -- No queue: the length of the time alone.
     select c.minutes into v_minutes
-    from queen_store.choose_buckets(null, '', '', '', p_from, p_to) c;
+    from queen_store.choose_buckets(
+        null, '', '', '', p_from, p_to, false) c;
     return (
         with sample as materialized (
             select s.*, b.name, b.port, b.started_at,
@@ -733,7 +742,8 @@ declare
     v_stored integer;
 begin
     select c.minutes, c.stored into v_minutes, v_stored
-    from queen_store.choose_buckets(null, p_queue, null, null, p_from, p_to) c;
+    from queen_store.choose_buckets(
+        null, p_queue, null, null, p_from, p_to, false) c;
     return (
         with bucket as materialized (
             select b.*

@@ -6,11 +6,12 @@
 -- Called by  ChangeReads
 -- Locks      none
 -- Returns    one row: 5 s before now, or before the start of the oldest transaction that may hold
---            messages nobody sees yet; degraded = the server hides the start of such a one, which
---            then counts as 60 s old (grant pg_read_all_stats)
+--            messages nobody sees yet, which held_by names where it has been open for over 60 s;
+--            degraded = the server hides the start of such a one, which then counts as 60 s old
+--            (grant pg_read_all_stats)
 -- Cost       1 statement over the lock table
 create or replace function queen_store.safe_time()
-returns table (safe_at timestamptz, degraded boolean)
+returns table (safe_at timestamptz, degraded boolean, held_by text)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -18,8 +19,11 @@ declare
     -- Read before the locks are: a writer that comes after them stamps later than this.
     v_now timestamptz := clock_timestamp();
 begin
-    select least(v_now, w.started_at) - interval '5 seconds', coalesce(w.hidden, false)
-    into safe_at, degraded
+    select least(v_now, w.started_at) - interval '5 seconds', coalesce(w.hidden, false),
+           case when w.started_at < v_now - interval '60 seconds' then format(
+               case when w.pid is null then 'prepared transaction %2$s' else 'pid %s, %s' end,
+               w.pid, coalesce(nullif(w.application_name, ''), 'no application_name')) end
+    into safe_at, degraded, held_by
     from (select) n
     left join queen_store.oldest_writer_session() w on true;
     return next;
@@ -34,7 +38,9 @@ comment on function queen_store.safe_time() is
 -- Called by  ChangeReads
 -- Locks      none
 -- Returns    no row = no such queue; else at least one, partition null = the page is empty.
---            p_since null = all; p_after_* = behind that row of the page before
+--            p_since null = all, else every lane that holds a message created since, and those that
+--            were written last up to a second before: last_write_at is exact to that; p_after_* =
+--            behind that row of the page before
 -- Cost       1 statement, one index range of p_limit lanes
 create or replace function queen_store.list_changes(
     p_tenant_id uuid, p_queue text, p_since timestamptz, p_after_at timestamptz,
@@ -77,7 +83,7 @@ begin
         select p.name, p.last_offset, p.log_start, p.last_write_at
         from queen_store.partitions p
         where p.queue_id = v_queue_id
-          and p.last_write_at >= greatest(p_since, p_after_at)
+          and p.last_write_at >= greatest(p_since - interval '1 second', p_after_at)
           and (p_after_at is null
                or (p.last_write_at, p.name) > (p_after_at, p_after_name))
         order by p.last_write_at, p.name

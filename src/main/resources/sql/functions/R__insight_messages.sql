@@ -7,9 +7,10 @@
 -- Locks      none
 -- Returns    one row: at most p_limit places, newest first; next_* = the place behind which the
 --            next page begins, null = there is none. complete = false: lanes, or segments of them,
---            were left out, for 1,000 lanes, 20,000 segments or 1,000 queues had been looked at; in
---            one lane the next page goes on there. Null = any, for every filter; p_from is
---            inclusive, p_to exclusive, p_before_* the place that the page begins behind
+--            were left out, for 1,000 lanes, 20,000 segments, 64 MiB of their keys or 1,000 queues
+--            had been looked at; in one lane the next page goes on there. Null = any, for every
+--            filter; p_from is inclusive, p_to exclusive, p_before_* the place that the page begins
+--            behind
 -- Cost       1 index range of the lanes; per lane up to 30 probes of its segments for the place of
 --            p_to, then those that are read, with their keys if one is sought
 create or replace function queen_store.find_messages(
@@ -30,6 +31,8 @@ declare
     v_queues_max constant integer := 1000;
     v_lanes_max constant integer := 1000;
     v_segments_max constant integer := 20000;
+    -- Of keys, which are read where one of them is sought.
+    v_bytes_max constant integer := 67108864;
     -- One more than the page, to know whether another one follows.
     v_wanted constant integer := p_limit + 1;
     v_queue_ids integer[];
@@ -41,6 +44,7 @@ declare
     v_low bigint;
     v_lanes integer := 0;
     v_segments integer := 0;
+    v_bytes bigint := 0;
     v_taken integer;
     v_here bigint[];
     -- Of the oldest place of a page that is full already.
@@ -79,7 +83,7 @@ begin
     loop
         -- last_write_at is exact to one second.
         exit when v_lane.last_write_at + interval '1 second' < v_floor;
-        if v_lanes = v_lanes_max or v_segments = v_segments_max then
+        if v_lanes = v_lanes_max or v_segments = v_segments_max or v_bytes >= v_bytes_max then
             complete := false;
             exit;
         end if;
@@ -108,7 +112,7 @@ begin
         loop
             exit when v_segment.end_offset < v_lane.log_start or v_segment.created_at < p_from
                 or v_segment.created_at < v_floor or v_taken >= v_wanted;
-            if v_segments = v_segments_max then
+            if v_segments = v_segments_max or v_bytes >= v_bytes_max then
                 complete := false;
                 if p_partition is not null and p_queue is not null then
                     next_at := v_segment.created_at;
@@ -118,6 +122,7 @@ begin
                 exit;
             end if;
             v_segments := v_segments + 1;
+            v_bytes := v_bytes + coalesce(octet_length(v_segment.keys), 0);
             v_low := greatest(v_segment.base_offset, v_lane.log_start);
             if p_key is null then
                 v_low := greatest(

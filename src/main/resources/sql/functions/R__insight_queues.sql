@@ -171,18 +171,21 @@ comment on function queen_store.list_labels(uuid, boolean, integer) is
 -- queen_store.read_overview: what a tenant has, in one row.
 -- Called by  QueueListReads
 -- Locks      none
--- Returns    one row. stored = messages ever stored in queues that are there, passed = those that
---            groups have passed: both only rise, but for what a walk puts right and what goes with
---            a queue. Ages are those of the oldest unread messages per group, as the walk found the
---            lanes and as these are now; null = no group has any. age_seconds as in list_labels
--- Cost       3 statements: one over the queues of the tenant, that of told_amounts, and 1 probe of
---            the oldest lane of each of 10,000 groups, or of up to their share of 10,000 lanes
+-- Returns    one row. stored = messages ever stored in queues that are there; pushed and acked =
+--            messages stored, and acknowledgements that completed one, in the newest five minutes
+--            of which all brokers have reported. Ages are those of the oldest unread
+--            messages per group, of the 1,000 groups that had waited longest when the walk found
+--            their lanes, as these are now; null = no group has any. age_seconds as in list_labels
+-- Cost       4 statements: one over the queues of the tenant, that of told_amounts, the buckets of
+--            five minutes, and the oldest lanes of all groups of the tenant; oldest_unread of 1,000
+--            groups, over their share of 10,000 lanes
 create or replace function queen_store.read_overview(p_tenant_id uuid)
 returns table (
-    queues bigint, namespaces bigint, tasks bigint, lanes bigint, stored bigint, passed bigint,
-    messages bigint, pending bigint, processing bigint, completed bigint, dead_letters bigint,
-    pending_average double precision, pending_most bigint, age_average double precision,
-    age_median double precision, age_most double precision, age_seconds integer)
+    queues bigint, namespaces bigint, tasks bigint, lanes bigint, stored bigint, pushed bigint,
+    acked bigint, messages bigint, pending bigint, processing bigint, completed bigint,
+    dead_letters bigint, pending_average double precision, pending_most bigint,
+    age_average double precision, age_median double precision, age_most double precision,
+    age_seconds integer)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
@@ -190,9 +193,10 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
-    v_groups_max constant integer := 10000;
+    v_groups_max constant integer := 1000;
     v_lanes_max constant integer := 10000;
     v_now timestamptz := clock_timestamp();
+    v_last timestamptz := queen_store.bucket_at(1, v_now) - interval '2 minutes';
     v_ids integer[];
 begin
     select array_agg(q.id), count(*), count(distinct nullif(q.namespace, '')),
@@ -202,7 +206,6 @@ begin
     where q.tenant_id = p_tenant_id and q.deleted_at is null;
     select coalesce(sum(t.lanes) filter (where t.group_id = 0), 0),
            coalesce(sum(t.stored) filter (where t.group_id = 0), 0),
-           coalesce(sum(t.passed) filter (where t.group_id > 0), 0),
            coalesce(sum(t.messages) filter (where t.group_id = 0), 0),
            coalesce(sum(t.pending) filter (where t.group_id = 0), 0),
            coalesce(sum(t.processing) filter (where t.group_id = 0), 0),
@@ -211,9 +214,14 @@ begin
            avg(t.pending) filter (where t.group_id > 0),
            max(t.pending) filter (where t.group_id > 0),
            case when min(t.age_seconds) = -1 then -1 else max(t.age_seconds) end
-    into lanes, stored, passed, messages, pending, processing, completed, dead_letters,
+    into lanes, stored, messages, pending, processing, completed, dead_letters,
          pending_average, pending_most, age_seconds
     from queen_store.told_amounts(v_ids) t;
+    select coalesce(sum(b.push_messages), 0), coalesce(sum(b.acks), 0) into pushed, acked
+    from queen_store.queue_buckets b
+    join queen_store.queues q on q.id = b.queue_id
+    where b.minutes = 1 and b.bucket > v_last - interval '5 minutes' and b.bucket <= v_last
+      and q.tenant_id = p_tenant_id and q.deleted_at is null;
     select avg(a.age), percentile_cont(0.5) within group (order by a.age), max(a.age)
     into age_average, age_median, age_most
     from (
@@ -223,8 +231,10 @@ begin
             from (
                 select g.id
                 from queen_store.groups g
+                join queen_store.oldest_lanes o on o.group_id = g.id
                 where g.queue_id = any (v_ids)
-                order by g.id
+                group by g.id
+                order by min(o.unread_at), g.id
                 limit v_groups_max) g) g
         cross join lateral queen_store.oldest_unread(g.id, v_lanes_max / g.groups) u) a
     where a.age >= 0;
@@ -245,6 +255,8 @@ comment on function queen_store.read_overview(uuid) is
 create or replace function queen_store.oldest_unread(p_group_id integer, p_lanes_max integer)
 returns table (partition_id bigint, unread_at timestamptz)
 language plpgsql stable parallel safe
+-- Or a page of groups is believed to become so many rows that nothing but nested loops is cheap.
+rows 1
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off

@@ -66,28 +66,34 @@ comment on function queen_store.per_second(numeric, integer) is
     'An amount in a time, per second. Locks: none.';
 
 -- queen_store.choose_buckets: how wide the buckets of an answer are, and those it is made from. The
--- longer the time the wider; and so wide that buckets of that width are still kept, and that no
--- more than half a million rows are read.
+-- longer the time the wider; and so wide that buckets of that width are still kept, and that an
+-- answer is made of no more than 100,000 rows: those of the queues, and, with p_parked, one for
+-- every bucket, queue and broker at which somebody may have waited.
 -- Called by  show_status, show_queue_lag, show_queue_ops, show_parked, show_retention,
 --            show_workload, show_system_metrics, show_workers
 -- Locks      none
 -- Returns    one row; p_tenant_id null = of all tenants, null = any for the other filters
--- Cost       1 statement over at most 100,000 queues
+-- Cost       1 statement over at most 100,000 queues, and 2 of as many entries of an index or table
+--            where the queues are many
 create or replace function queen_store.choose_buckets(
     p_tenant_id uuid, p_queue text, p_namespace text, p_task text, p_from timestamptz,
-    p_to timestamptz)
+    p_to timestamptz, p_parked boolean)
 returns table (minutes integer, stored integer)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
 set plan_cache_mode = force_custom_plan
+set jit = off
 as $$
 #variable_conflict use_column
 declare
-    v_rows_max constant bigint := 500000;
-    v_queues_max constant integer := 100000;
+    v_rows_max constant integer := 100000;
     v_now timestamptz := clock_timestamp();
     v_length interval := p_to - p_from;
+    v_spans numeric := extract(epoch from v_length) / 60;
     v_queues bigint;
+    v_parked bigint := 0;
 begin
     select count(*) into v_queues
     from (
@@ -98,7 +104,12 @@ begin
           and (p_queue is null or q.name = p_queue)
           and (p_namespace is null or q.namespace = p_namespace)
           and (p_task is null or q.task = p_task)
-        limit v_queues_max) q;
+        limit v_rows_max) q;
+    if p_parked then
+        select least(count(*), v_queues * (select count(*) from queen_store.brokers))
+        into v_parked
+        from (select from queen_store.queue_parked p limit v_rows_max) p;
+    end if;
     return query
     select w.minutes, w.stored
     from (values (1, 1, interval '60 minutes', interval '2 days'),
@@ -109,12 +120,21 @@ begin
         w (minutes, stored, longest, kept)
     where w.minutes = 360
        or v_length <= w.longest and v_now - p_from <= w.kept
-          and v_queues * extract(epoch from v_length) / 60 / w.stored <= v_rows_max
+          and v_parked * v_spans / w.minutes <= v_rows_max
+          -- No more than if something had happened in every queue all the time, or than did in all.
+          and (v_queues * v_spans / w.stored <= v_rows_max
+               or (select count(*) <= v_rows_max
+                   from (
+                       select
+                       from queen_store.queue_buckets b
+                       where b.minutes = w.stored and b.bucket >= p_from and b.bucket <= p_to
+                       limit v_rows_max + 1) b))
     order by w.minutes
     limit 1;
 end
 $$;
-comment on function queen_store.choose_buckets(uuid, text, text, text, timestamptz, timestamptz) is
+comment on function queen_store.choose_buckets(
+    uuid, text, text, text, timestamptz, timestamptz, boolean) is
     'How wide the buckets of an answer are, and those it is made from. Locks: none.';
 
 -- queen_store.read_buckets: what happened to queues, by bucket.
@@ -390,7 +410,8 @@ declare
     v_ids integer[];
 begin
     select c.minutes, c.stored into v_minutes, v_stored
-    from queen_store.choose_buckets(null, p_queue, p_namespace, p_task, p_from, p_to) c;
+    from queen_store.choose_buckets(
+        null, p_queue, p_namespace, p_task, p_from, p_to, false) c;
     with traffic as materialized (
         select b.bucket, sum(b.push_messages) as pushed, sum(b.acks) as acked,
                sum(b.pop_messages) as popped, sum(b.lag_ms_sum) as lag_ms_sum,

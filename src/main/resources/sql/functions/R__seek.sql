@@ -40,7 +40,7 @@ comment on function queen_store.ensure_group(integer, text) is
 
 -- queen_store.lane_named: the number of a lane by its name. In order of names, for a plan that was
 -- made while the table was empty would else read the queue's lanes by time, one after the other.
--- Called by  seek_lane, walk_dead_letters
+-- Called by  seek_lane, walk_dead_letters, require_lane
 -- Locks      none
 -- Returns    null = no such lane, or no name given
 -- Cost       1 statement, one index probe

@@ -11,6 +11,9 @@ create or replace function queen_store.add_trace(
 returns boolean
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
@@ -19,9 +22,13 @@ declare
     v_partition text;
 begin
     select q.name, p.name into v_queue, v_partition
-    from queen_store.partitions p
+    from (
+        select p.name, p.queue_id
+        from queen_store.partitions p
+        where p.id = p_partition_id
+        limit 1) p
     join queen_store.queues q on q.id = p.queue_id
-    where p.id = p_partition_id and q.tenant_id = p_tenant_id and q.deleted_at is null;
+    where q.tenant_id = p_tenant_id and q.deleted_at is null;
     if not found then
         return false;
     end if;
@@ -41,13 +48,15 @@ $$;
 comment on function queen_store.add_trace(uuid, uuid, bigint, text, text, text, text, text[]) is
     'Stores what an application notes about a message. Locks: none: traces, trace_names: new rows.';
 
--- queen_store.list_traces: the notes about one message.
+-- queen_store.list_traces: a page of the notes about one message.
 -- Called by  TraceReads
 -- Locks      none
--- Returns    the first p_limit, in the order in which they were stored
--- Cost       1 statement, one index range of p_limit notes
+-- Returns    at most p_limit behind p_offset, in the order in which they were stored; data and
+--            names come up to p_bytes_max of a page, data null = they are left out
+-- Cost       1 statement, one index range of p_offset + p_limit notes
 create or replace function queen_store.list_traces(
-    p_tenant_id uuid, p_partition_id bigint, p_transaction_id text, p_limit integer)
+    p_tenant_id uuid, p_partition_id bigint, p_transaction_id text, p_limit integer,
+    p_offset integer, p_bytes_max integer)
 returns table (
     id uuid, event_type text, data text, consumer_group text, worker text,
     created_at timestamptz, names text[], transaction_id text, partition_id bigint, queue text,
@@ -60,17 +69,26 @@ as $$
 #variable_conflict use_column
 begin
     return query
-    select t.id, t.event_type, t.data, t.consumer_group, t.worker, t.created_at, t.names,
-           t.transaction_id, t.partition_id, t.queue, t.partition
-    from queen_store.traces t
-    where t.partition_id = p_partition_id and t.key = queen_store.key_of(p_transaction_id)
-      and t.tenant_id = p_tenant_id
-    order by t.created_at, t.id
-    limit p_limit;
+    select t.id, t.event_type, case when t.bytes_so_far <= p_bytes_max then t.data end,
+           t.consumer_group, t.worker, t.created_at,
+           case when t.bytes_so_far <= p_bytes_max then t.names else '{}' end, t.transaction_id,
+           t.partition_id, t.queue, t.partition
+    from (
+        select t.*, sum(octet_length(t.data) + octet_length(t.names::text)) over (
+                   order by t.created_at, t.id rows unbounded preceding) as bytes_so_far
+        from (
+            select t.*
+            from queen_store.traces t
+            where t.partition_id = p_partition_id
+              and t.key = queen_store.key_of(p_transaction_id) and t.tenant_id = p_tenant_id
+            order by t.created_at, t.id
+            limit p_limit
+            offset p_offset) t) t
+    order by t.created_at, t.id;
 end
 $$;
-comment on function queen_store.list_traces(uuid, bigint, text, integer) is
-    'The notes about one message, oldest first. Locks: none.';
+comment on function queen_store.list_traces(uuid, bigint, text, integer, integer, integer) is
+    'A page of the notes about one message, oldest first. Locks: none.';
 
 -- queen_store.list_named_traces: a page of the notes that have a name.
 -- Called by  TraceReads
@@ -78,7 +96,7 @@ comment on function queen_store.list_traces(uuid, bigint, text, integer) is
 -- Returns    as list_traces
 -- Cost       1 statement: p_offset + p_limit entries of an index, and a probe for each of the page
 create or replace function queen_store.list_named_traces(
-    p_tenant_id uuid, p_name text, p_limit integer, p_offset integer)
+    p_tenant_id uuid, p_name text, p_limit integer, p_offset integer, p_bytes_max integer)
 returns table (
     id uuid, event_type text, data text, consumer_group text, worker text,
     created_at timestamptz, names text[], transaction_id text, partition_id bigint, queue text,
@@ -93,24 +111,29 @@ as $$
 #variable_conflict use_column
 begin
     return query
-    select t.id, t.event_type, t.data, t.consumer_group, t.worker, t.created_at, t.names,
-           t.transaction_id, t.partition_id, t.queue, t.partition
+    select t.id, t.event_type, case when t.bytes_so_far <= p_bytes_max then t.data end,
+           t.consumer_group, t.worker, t.created_at,
+           case when t.bytes_so_far <= p_bytes_max then t.names else '{}' end, t.transaction_id,
+           t.partition_id, t.queue, t.partition
     from (
-        select n.created_at, n.trace_id
-        from queen_store.trace_names n
-        where n.tenant_id = p_tenant_id and n.name = p_name
-        order by n.created_at, n.trace_id
-        limit p_limit
-        offset p_offset) n
-    cross join lateral (
-        select t.*
-        from queen_store.traces t
-        where t.id = n.trace_id
-        limit 1) t
-    order by n.created_at, n.trace_id;
+        select t.*, sum(octet_length(t.data) + octet_length(t.names::text)) over (
+                   order by t.created_at, t.id rows unbounded preceding) as bytes_so_far
+        from (
+            select n.trace_id
+            from queen_store.trace_names n
+            where n.tenant_id = p_tenant_id and n.name = p_name
+            order by n.created_at, n.trace_id
+            limit p_limit
+            offset p_offset) n
+        cross join lateral (
+            select t.*
+            from queen_store.traces t
+            where t.id = n.trace_id
+            limit 1) t) t
+    order by t.created_at, t.id;
 end
 $$;
-comment on function queen_store.list_named_traces(uuid, text, integer, integer) is
+comment on function queen_store.list_named_traces(uuid, text, integer, integer, integer) is
     'A page of the notes that have a name, oldest first. Locks: none.';
 
 -- queen_store.count_named_traces: how many notes have a name.

@@ -32,7 +32,10 @@ final class Jwks implements AutoCloseable {
     private static final int BYTES_MAX = 1 << 20;
     private static final int OK = 200;
 
-    /** From one fetch for the sake of a token to the next: tokens are sent by strangers. */
+    /**
+     * From the end of a fetch to the next for the sake of a token: tokens are sent by strangers,
+     * and who waited for one that took long must not begin another.
+     */
     private static final Duration MISS_PAUSE = Duration.ofSeconds(5);
 
     /** How often it is looked whether a fetch is due; after one that failed it is. */
@@ -152,7 +155,6 @@ final class Jwks implements AutoCloseable {
 
     private void fetch() {
         tried = true;
-        triedNanos = clock.nanos();
         try {
             byte[] found = get();
             // The same keys stay the same object: verdicts on tokens hold as long as it does.
@@ -175,6 +177,8 @@ final class Jwks implements AutoCloseable {
             failed("no answer within " + config.timeout().toMillis() + " ms");
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        } finally {
+            triedNanos = clock.nanos();
         }
     }
 

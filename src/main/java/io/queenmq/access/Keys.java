@@ -17,6 +17,7 @@ import java.security.interfaces.ECPublicKey;
 import java.security.interfaces.RSAPublicKey;
 import java.text.ParseException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -100,14 +101,17 @@ final class Keys {
      * @throws ParseException it is no set of keys
      */
     static Keys ofSet(String json) throws ParseException {
-        Map<String, Object>[] entries =
-                JSONObjectUtils.getJSONObjectArray(JSONObjectUtils.parse(json), "keys");
+        List<Object> entries = JSONObjectUtils.getJSONArray(JSONObjectUtils.parse(json), "keys");
         if (entries == null) {
             throw new ParseException("it has no \"keys\"", 0);
         }
         List<Key> keys = new ArrayList<>();
-        for (Map<String, Object> entry : entries) {
-            published(entry).ifPresent(keys::add);
+        for (Object entry : entries) {
+            if (entry instanceof Map<?, ?> members) {
+                Map<String, Object> named = new HashMap<>();
+                members.forEach((name, value) -> named.put(String.valueOf(name), value));
+                published(named).ifPresent(keys::add);
+            }
         }
         return new Keys(keys);
     }

@@ -78,12 +78,12 @@ public final class AdminPlane {
                         clock);
         this.switches = new SwitchRoutes(switches, quotas);
         this.quotas = new QuotaRoutes(quotas);
-        this.maintenance = new MaintenanceRoutes(switches, metrics);
+        this.maintenance = new MaintenanceRoutes(switches, databaseTakesWrites, metrics);
         this.status = new StatusRoutes(new StatusReads(reads), databaseTakesWrites, clock);
         this.analytics = new AnalyticsRoutes(new AnalyticsReads(reads), clock);
         this.identity = new IdentityRoutes(access, serverId);
         this.traces = new TraceRoutes(traces);
-        this.changes = new ChangeRoutes(new ChangeReads(reads));
+        this.changes = new ChangeRoutes(new ChangeReads(reads), metrics, clock);
         QueueReads queues = new QueueReads(reads);
         this.system =
                 new SystemRoutes(
@@ -92,7 +92,7 @@ public final class AdminPlane {
         this.resources =
                 new ResourceRoutes(
                         queues,
-                        new QueueListReads(reads, clock),
+                        new QueueListReads(reads),
                         new LaneReads(reads),
                         new FootprintReads(reads),
                         clock);

@@ -44,6 +44,22 @@ final class AdminQuery {
         }
     }
 
+    /**
+     * How many rows to pass over. Beyond what can be it is refused: brought into its range it would
+     * be the same page again, and whoever pages would not come to an end.
+     *
+     * @throws QueenException bad request
+     */
+    static int offset(Query query, String name, int max) {
+        int offset = number(query, name, 0, 0, Integer.MAX_VALUE);
+        if (offset > max) {
+            throw new QueenException(
+                    Failure.BAD_REQUEST,
+                    "%s must be at most %d, got %d".formatted(name, max, offset));
+        }
+        return offset;
+    }
+
     static boolean bool(Query query, String name, boolean absent) {
         return switch (query.text(name)) {
             case "true", "1", "yes" -> true;

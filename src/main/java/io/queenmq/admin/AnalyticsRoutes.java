@@ -46,8 +46,9 @@ final class AnalyticsRoutes {
                 .read(Level.READ_ONLY, ANALYTICS + "/partition-liveness", this::partitionLiveness)
                 .read(Level.READ_ONLY, ANALYTICS + "/system-metrics", this::systemMetrics)
                 .read(Level.READ_ONLY, ANALYTICS + "/worker-metrics", this::workers)
+                // The text of other sessions' queries is in it, and with that what they work on.
                 .read(
-                        Level.READ_ONLY,
+                        Level.ADMIN,
                         ANALYTICS + "/postgres-stats",
                         e -> e.ok(AdminQuery.json(reads.server())));
     }

@@ -2,18 +2,37 @@ package io.queenmq.admin;
 
 import io.queenmq.access.Level;
 import io.queenmq.insight.ChangeReads;
+import io.queenmq.metrics.Metrics;
+import io.queenmq.runtime.Clock;
 import io.queenmq.web.Exchange;
 import io.queenmq.web.JsonBuffer;
 import io.queenmq.web.Router;
+import java.lang.System.Logger;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** {@code POST /api/v1/partitions/changed}: for connectors that follow whole queues. */
 final class ChangeRoutes {
-    private final ChangeReads reads;
+    private static final Logger LOG = System.getLogger(ChangeRoutes.class.getName());
 
-    ChangeRoutes(ChangeReads reads) {
+    /** From one line about what keeps connectors back to the next. */
+    private static final Duration LOG_PAUSE = Duration.ofMinutes(1);
+
+    private final ChangeReads reads;
+    private final Clock clock;
+    private final AtomicLong loggedNanos;
+    private volatile double behindSeconds;
+
+    ChangeRoutes(ChangeReads reads, Metrics metrics, Clock clock) {
         this.reads = reads;
+        this.clock = clock;
+        this.loggedNanos = new AtomicLong(clock.nanos() - LOG_PAUSE.toNanos());
+        metrics.gauge(
+                "queen_safe_time_behind_seconds",
+                "How far before its time the last safeTime was that a connector was told.",
+                () -> behindSeconds);
     }
 
     void addTo(Router.Builder routes) {
@@ -23,7 +42,9 @@ final class ChangeRoutes {
     private void changed(Exchange exchange) {
         List<ChangeJson.Entry> entries = ChangeJson.read(exchange.body());
         // Before the partitions are read, or what is stored in between would be taken for seen.
-        JsonBuffer json = ChangeJson.begin(reads.safeTime());
+        ChangeReads.SafeTime safe = reads.safeTime();
+        watch(safe);
+        JsonBuffer json = ChangeJson.begin(safe);
         for (ChangeJson.Entry entry : entries) {
             ChangeReads.Page page = entry.page();
             if (page == null) {
@@ -39,5 +60,20 @@ final class ChangeRoutes {
             }
         }
         exchange.ok(json.raw("]}"));
+    }
+
+    /** Whoever keeps connectors back should be known by name before they are asked why. */
+    private void watch(ChangeReads.SafeTime safe) {
+        behindSeconds = Math.max(0, Duration.between(safe.at(), clock.now()).toMillis() / 1e3);
+        long last = loggedNanos.get();
+        long now = clock.nanos();
+        if (safe.heldBy() != null
+                && now - last >= LOG_PAUSE.toNanos()
+                && loggedNanos.compareAndSet(last, now)) {
+            LOG.log(
+                    Logger.Level.WARNING,
+                    "an open transaction keeps connectors back behind_s=%d by=\"%s\""
+                            .formatted((long) behindSeconds, safe.heldBy()));
+        }
     }
 }

@@ -42,7 +42,7 @@ final class DeadLetterRoutes {
     private void list(Exchange exchange) {
         Query query = exchange.query();
         DeadLetterJson.After after = DeadLetterJson.after(AdminQuery.filter(query, "after"));
-        int offset = AdminQuery.number(query, "offset", 0, 0, OFFSET_MAX);
+        int offset = AdminQuery.offset(query, "offset", OFFSET_MAX);
         DeadLetterFilter filter =
                 new DeadLetterFilter(
                         exchange.caller().tenant(),

@@ -58,7 +58,7 @@ final class GroupRoutes {
                                         GroupReads.PAGE_MAX,
                                         1,
                                         GroupReads.PAGE_MAX),
-                                AdminQuery.number(query, "offset", 0, 0, OFFSET_MAX)),
+                                AdminQuery.offset(query, "offset", OFFSET_MAX)),
                         clock.now()));
     }
 

@@ -12,6 +12,7 @@ import io.queenmq.web.JsonBody;
 import io.queenmq.web.JsonBuffer;
 import io.queenmq.web.Router;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** {@code /api/v1/system/maintenance}: stops deliveries. Pushes cannot be kept back: no spool. */
@@ -19,10 +20,19 @@ final class MaintenanceRoutes {
     private static final String PUSHES = "/api/v1/system/maintenance";
     private static final String POPS = PUSHES + "/pop";
 
-    private final Switches switches;
+    /** Nothing is ever kept back, so there is nothing to count. */
+    private static final String NOTHING_BUFFERED = ",\"bufferedMessages\":0,\"bufferHealthy\":true";
 
-    MaintenanceRoutes(Switches switches, Metrics metrics) {
+    private static final String NO_FAILED_FILES =
+            ",\"failedFiles\":{\"count\":0,\"totalBytes\":0,\"totalMB\":0,\"failoverCount\":0,"
+                    + "\"qos0Count\":0}";
+
+    private final Switches switches;
+    private final BooleanSupplier databaseTakesWrites;
+
+    MaintenanceRoutes(Switches switches, BooleanSupplier databaseTakesWrites, Metrics metrics) {
         this.switches = switches;
+        this.databaseTakesWrites = databaseTakesWrites;
         metrics.gauge(
                 "queen_maintenance_mode_enabled",
                 "Whether pushes are kept back: 1, or 0.",
@@ -45,9 +55,12 @@ final class MaintenanceRoutes {
     }
 
     private void state(Exchange exchange) {
-        JsonBuffer json = new JsonBuffer(256).raw("{\"maintenanceMode\":false");
-        json.raw(",\"popMaintenanceMode\":").bool(isPaused());
-        exchange.ok(json.raw(",\"bufferedMessages\":0}"));
+        switches.refresh();
+        JsonBuffer json = new JsonBuffer(384).raw("{\"maintenanceMode\":false");
+        json.raw(",\"popMaintenanceMode\":").bool(isPaused()).raw(NOTHING_BUFFERED);
+        json.raw(",\"bufferStats\":{\"pendingCount\":0,\"failedCount\":0,\"dbHealthy\":");
+        json.bool(databaseTakesWrites.getAsBoolean()).raw(NO_FAILED_FILES);
+        exchange.ok(json.raw("}}"));
     }
 
     private void setPushes(Exchange exchange) {
@@ -59,8 +72,10 @@ final class MaintenanceRoutes {
         }
         exchange.ok(
                 new JsonBuffer(128)
-                        .raw("{\"maintenanceMode\":false,\"bufferedMessages\":0,\"message\":")
-                        .string("Maintenance mode DISABLED. Nothing is buffered.")
+                        .raw("{\"maintenanceMode\":false" + NOTHING_BUFFERED + ",\"message\":")
+                        .string(
+                                "Maintenance mode DISABLED. Background processor will drain buffer"
+                                        + " to DB.")
                         .raw('}'));
     }
 

@@ -55,20 +55,22 @@ final class MessageJson {
         boolean unnamed = false;
         int named = 0;
         int shown = 0;
+        int passed = 0;
         for (Message message : page.messages()) {
             unnamed |= message.queueStatus() != null;
             named = Math.max(named, message.groupsTotal());
-            if (status == null || status.equals(message.status())) {
-                if (shown++ >= offset) {
-                    json.raw(json.endsWith('[') ? "{" : ",{");
-                    fields(json, message, message.transactionId(), cipher);
-                    json.raw('}');
-                }
+            boolean wanted = status == null || status.equals(message.status());
+            // Whoever pages comes by every message once, of whatever status.
+            if (passed++ >= offset && wanted) {
+                json.raw(json.endsWith('[') ? "{" : ",{");
+                fields(json, message, message.transactionId(), cipher);
+                json.raw('}');
+                shown++;
             }
         }
         json.raw(']');
         mode(json, unnamed, named);
-        json.raw(",\"total\":").number(Math.max(0, shown - offset));
+        json.raw(",\"total\":").number(shown);
         json.raw(",\"pagination\":{\"limit\":").number(limit);
         json.raw(",\"offset\":").number(offset);
         Place next = page.next();

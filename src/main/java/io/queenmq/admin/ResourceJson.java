@@ -31,8 +31,7 @@ final class ResourceJson {
     /**
      * @param everything whether gone messages count, too
      */
-    static JsonBuffer overview(QueueListReads.Overview overview, boolean everything, Instant now) {
-        QueueListReads.Sums sums = overview.sums();
+    static JsonBuffer overview(QueueListReads.Sums sums, boolean everything, Instant now) {
         JsonBuffer json = new JsonBuffer(512).raw("{\"queues\":").number(sums.queues());
         json.raw(",\"partitions\":").number(sums.lanes());
         json.raw(",\"namespaces\":").number(sums.namespaces());
@@ -49,8 +48,8 @@ final class ResourceJson {
         decimal(json, sums.ageMost()).raw("},\"offset\":{\"avg\":");
         json.decimal(sums.pendingAverage()).raw(",\"median\":0,\"min\":0,\"max\":");
         json.number(sums.pendingMost()).raw("}},\"throughput\":{\"ingestedPerSecond\":");
-        json.decimal(overview.storedPerSecond()).raw(",\"processedPerSecond\":");
-        json.decimal(overview.passedPerSecond()).raw("},\"timestamp\":").millis(now);
+        json.decimal(sums.pushedPerSecond()).raw(",\"processedPerSecond\":");
+        json.decimal(sums.ackedPerSecond()).raw("},\"timestamp\":").millis(now);
         return json.raw(",\"statsAge\":").number(sums.ageSeconds()).raw('}');
     }
 

@@ -118,7 +118,7 @@ final class ResourceRoutes {
                 newest,
                 live,
                 AdminQuery.number(query, "limit", limit, 1, QueueListReads.PAGE_MAX),
-                AdminQuery.number(query, "offset", 0, 0, OFFSET_MAX));
+                AdminQuery.offset(query, "offset", OFFSET_MAX));
     }
 
     private void labels(Exchange exchange, String kind, boolean byTask) {
@@ -162,7 +162,7 @@ final class ResourceRoutes {
                 AdminQuery.filter(query, "partitionSearch"),
                 AdminQuery.filter(query, "partitionAfter"),
                 laneLimit(query),
-                AdminQuery.number(query, "partitionOffset", 0, 0, LANE_OFFSET_MAX));
+                AdminQuery.offset(query, "partitionOffset", LANE_OFFSET_MAX));
     }
 
     private static int laneLimit(Query query) {

@@ -137,11 +137,16 @@ final class TraceJson {
     private static void begin(JsonBuffer json, Trace trace) {
         json.raw(json.endsWith('[') ? "{\"id\":" : ",{\"id\":").uuid(trace.id());
         json.raw(",\"event_type\":").string(trace.eventType());
-        json.raw(",\"data\":").raw(trace.data().getBytes(StandardCharsets.UTF_8));
+        String data = trace.data();
+        json.raw(",\"data\":");
+        json.raw((data == null ? "null" : data).getBytes(StandardCharsets.UTF_8));
         json.raw(",\"consumer_group\":").string(trace.group());
         json.raw(",\"worker_id\":").string(trace.worker());
         json.raw(",\"created_at\":").millis(trace.createdAt());
         json.raw(",\"trace_names\":").raw(trace.names().getBytes(StandardCharsets.UTF_8));
+        if (data == null) {
+            json.raw(",\"dataOmitted\":true");
+        }
     }
 
     static JsonBuffer names(TraceNames names, int limit, int offset) {

@@ -44,6 +44,9 @@ final class TraceRoutes {
 
     private void ofMessage(Exchange exchange) {
         MessageAddress address = MessageAddress.of(exchange);
+        Query query = exchange.query();
+        int limit = AdminQuery.number(query, "limit", Traces.PAGE_MAX, 1, Traces.PAGE_MAX);
+        int offset = AdminQuery.offset(query, "offset", OFFSET_MAX);
         exchange.ok(
                 TraceJson.ofMessage(
                         address.lane() == 0
@@ -51,14 +54,16 @@ final class TraceRoutes {
                                 : traces.of(
                                         exchange.caller().tenant(),
                                         address.lane(),
-                                        address.transactionId())));
+                                        address.transactionId(),
+                                        limit,
+                                        offset)));
     }
 
     private void named(Exchange exchange) {
         Query query = exchange.query();
         String name = Names.name("name", exchange.segment("name"));
         int limit = AdminQuery.number(query, "limit", LIMIT, 1, Traces.PAGE_MAX);
-        int offset = AdminQuery.number(query, "offset", 0, 0, OFFSET_MAX);
+        int offset = AdminQuery.offset(query, "offset", OFFSET_MAX);
         UUID tenant = exchange.caller().tenant();
         exchange.ok(
                 TraceJson.named(
@@ -71,7 +76,7 @@ final class TraceRoutes {
     private void names(Exchange exchange) {
         Query query = exchange.query();
         int limit = AdminQuery.number(query, "limit", NAMES_LIMIT, 1, Traces.PAGE_MAX);
-        int offset = AdminQuery.number(query, "offset", 0, 0, OFFSET_MAX);
+        int offset = AdminQuery.offset(query, "offset", OFFSET_MAX);
         exchange.ok(
                 TraceJson.names(
                         traces.names(exchange.caller().tenant(), limit, offset), limit, offset));

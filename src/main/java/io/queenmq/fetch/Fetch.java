@@ -4,6 +4,7 @@ import io.queenmq.db.Database;
 import io.queenmq.ready.Poll;
 import io.queenmq.ready.ReadyLanes;
 import io.queenmq.runtime.Clock;
+import java.time.Duration;
 import java.util.List;
 
 /**
@@ -13,6 +14,11 @@ import java.util.List;
 public final class Fetch {
     /** Of one call, but for the first commit that is read. */
     private static final int BYTES_MAX = 64 << 20;
+
+    /**
+     * From a look at too little to the next one: else every push to a busy queue would ask for it.
+     */
+    private static final long LOOKS_APART_NANOS = Duration.ofMillis(20).toNanos();
 
     private final FetchProcedures procedures;
     private final ReadyLanes ready;
@@ -35,9 +41,7 @@ public final class Fetch {
         if (client.isGone()) {
             return List.of();
         }
-        client.expectAnswer(
-                located.stream().mapToLong(Located::messages).sum(),
-                located.stream().mapToLong(Located::bytes).sum());
+        client.expectAnswer(located.stream().mapToLong(Located::messages).sum(), bytes(located));
         return procedures.read(request, located);
     }
 
@@ -51,6 +55,7 @@ public final class Fetch {
         try {
             client.onGone(poll::wake);
             while (true) {
+                long looked = clock.nanos();
                 enter(request, poll);
                 try {
                     // Entered first: what is stored from here on wakes it.
@@ -67,6 +72,10 @@ public final class Fetch {
                     leave(request, poll);
                 }
                 poll.rearm();
+                long again = looked + LOOKS_APART_NANOS;
+                if (bytes(located) > 0 && again - deadline < 0) {
+                    poll.await(again);
+                }
             }
         } finally {
             ready.close(poll);
@@ -74,14 +83,12 @@ public final class Fetch {
     }
 
     private static boolean isEnough(FetchRequest request, List<Located> located) {
-        long bytes = 0;
-        for (Located lane : located) {
-            if (lane.verdict() != Fetched.Verdict.OK) {
-                return true;
-            }
-            bytes += lane.bytes();
-        }
-        return bytes >= request.bytesMin();
+        return located.stream().anyMatch(lane -> lane.verdict() != Fetched.Verdict.OK)
+                || bytes(located) >= request.bytesMin();
+    }
+
+    private static long bytes(List<Located> located) {
+        return located.stream().mapToLong(Located::bytes).sum();
     }
 
     private void enter(FetchRequest request, Poll poll) {

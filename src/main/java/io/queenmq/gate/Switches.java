@@ -62,6 +62,15 @@ public final class Switches implements AutoCloseable {
         return !off.contains(one);
     }
 
+    /** Looks at once what the database says; where it does not answer they stay as they are. */
+    public void refresh() {
+        try {
+            read();
+        } catch (QueenException e) {
+            LOG.log(System.Logger.Level.DEBUG, "switches could not be read, they stay", e);
+        }
+    }
+
     /** Somebody may have changed them. */
     public void changed() {
         loop.wake();

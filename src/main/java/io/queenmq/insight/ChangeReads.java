@@ -19,8 +19,9 @@ public final class ChangeReads {
      * Before this nothing is stored any more.
      *
      * @param degraded whether the server hides since when transactions are open
+     * @param heldBy transaction that has kept it back for over a minute; null = there is none
      */
-    public record SafeTime(Instant at, boolean degraded) {}
+    public record SafeTime(Instant at, boolean degraded, @Nullable String heldBy) {}
 
     /**
      * Which page.
@@ -50,7 +51,8 @@ public final class ChangeReads {
                         row ->
                                 new SafeTime(
                                         Objects.requireNonNull(ColdQuery.instant(row, "safe_at")),
-                                        row.column("degraded").getBoolean()));
+                                        row.column("degraded").getBoolean(),
+                                        row.column("held_by").as(String.class).orElse(null)));
         this.changes =
                 reads.query(
                         "list_changes",

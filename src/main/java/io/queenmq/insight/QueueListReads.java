@@ -3,13 +3,10 @@ package io.queenmq.insight;
 import io.helidon.dbclient.DbRow;
 import io.queenmq.db.ColdQuery;
 import io.queenmq.db.ColdReads;
-import io.queenmq.runtime.Clock;
 import java.time.Instant;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /** Which queues there are and what they hold: lists, labels, the whole. Any thread. */
@@ -17,8 +14,8 @@ public final class QueueListReads {
     /** Queues or labels of one answer. */
     public static final int PAGE_MAX = 10_000;
 
-    /** Tenants whose rates are remembered: those that looked last. */
-    private static final int TENANTS_MAX = 1_000;
+    /** How long a time the traffic of an overview is of. */
+    private static final double TRAFFIC_SECONDS = 300;
 
     /**
      * Which queues.
@@ -76,7 +73,8 @@ public final class QueueListReads {
      * What a tenant has.
      *
      * @param stored messages stored so far, gone ones included
-     * @param passed messages that groups have passed so far
+     * @param pushed messages stored in the newest five minutes that are reported
+     * @param acked those acknowledged then
      * @param ageAverage seconds since when groups have something unread; null = none has
      */
     public record Sums(
@@ -85,7 +83,8 @@ public final class QueueListReads {
             long tasks,
             long lanes,
             long stored,
-            long passed,
+            long pushed,
+            long acked,
             long messages,
             long pending,
             long processing,
@@ -96,29 +95,22 @@ public final class QueueListReads {
             @Nullable Double ageAverage,
             @Nullable Double ageMedian,
             @Nullable Double ageMost,
-            int ageSeconds) {}
+            int ageSeconds) {
 
-    /**
-     * The same, and how fast it moves.
-     *
-     * @param storedPerSecond since somebody asked here before, over a minute at most; so for passed
-     */
-    public record Overview(Sums sums, double storedPerSecond, double passedPerSecond) {}
+        public double pushedPerSecond() {
+            return pushed / TRAFFIC_SECONDS;
+        }
 
-    private record Rates(Rate stored, Rate passed) {}
+        public double ackedPerSecond() {
+            return acked / TRAFFIC_SECONDS;
+        }
+    }
 
     private final ColdQuery<QueueRow> list;
     private final ColdQuery<Label> labels;
     private final ColdQuery<Sums> sums;
-    private final Clock clock;
 
-    /** Guards the rates. */
-    private final ReentrantLock lock = new ReentrantLock();
-
-    private final LinkedHashMap<UUID, Rates> rates = new LinkedHashMap<>(16, 0.75f, true);
-
-    public QueueListReads(ColdReads reads, Clock clock) {
-        this.clock = clock;
+    public QueueListReads(ColdReads reads) {
         this.list =
                 reads.query(
                         "list_queues",
@@ -165,32 +157,8 @@ public final class QueueListReads {
         return labels.ask(tenant, byTask, PAGE_MAX);
     }
 
-    public Overview overview(UUID tenant) {
-        Sums now = sums.ask(tenant).getFirst();
-        Rates known = rates(tenant, now);
-        return new Overview(
-                now,
-                known.stored().of((double) now.stored()),
-                known.passed().of((double) now.passed()));
-    }
-
-    private Rates rates(UUID tenant, Sums now) {
-        lock.lock();
-        try {
-            Rates known =
-                    rates.computeIfAbsent(
-                            tenant,
-                            t ->
-                                    new Rates(
-                                            new Rate((double) now.stored(), clock),
-                                            new Rate((double) now.passed(), clock)));
-            if (rates.size() > TENANTS_MAX) {
-                rates.pollFirstEntry();
-            }
-            return known;
-        } finally {
-            lock.unlock();
-        }
+    public Sums overview(UUID tenant) {
+        return sums.ask(tenant).getFirst();
     }
 
     private static QueueRow queue(DbRow row) {
@@ -229,7 +197,8 @@ public final class QueueListReads {
                 row.column("tasks").getLong(),
                 row.column("lanes").getLong(),
                 row.column("stored").getLong(),
-                row.column("passed").getLong(),
+                row.column("pushed").getLong(),
+                row.column("acked").getLong(),
                 row.column("messages").getLong(),
                 row.column("pending").getLong(),
                 row.column("processing").getLong(),

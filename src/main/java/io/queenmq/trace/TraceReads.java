@@ -16,6 +16,9 @@ final class TraceReads {
                     + " array_to_json(t.names)::text as names, t.transaction_id, t.partition_id,"
                     + " t.queue, t.partition";
 
+    /** Data and names of one answer. */
+    private static final int BYTES_MAX = 8 << 20;
+
     private final ColdQuery<Trace> ofMessage;
     private final ColdQuery<Trace> named;
     private final ColdQuery<Long> count;
@@ -29,14 +32,16 @@ final class TraceReads {
                         "list_traces",
                         "select "
                                 + COLUMNS
-                                + " from queen_store.list_traces(?::uuid, ?::bigint, ?::text, ?) t",
+                                + " from queen_store.list_traces(?::uuid, ?::bigint, ?::text, ?, ?,"
+                                + " ?) t",
                         TraceReads::trace);
         this.named =
                 reads.query(
                         "list_named_traces",
                         "select "
                                 + COLUMNS
-                                + " from queen_store.list_named_traces(?::uuid, ?::text, ?, ?) t",
+                                + " from queen_store.list_named_traces(?::uuid, ?::text, ?, ?, ?)"
+                                + " t",
                         TraceReads::trace);
         this.count =
                 reads.query(
@@ -58,12 +63,13 @@ final class TraceReads {
                                         row.column("total").getLong()));
     }
 
-    List<Trace> ofMessage(UUID tenant, long partitionNumber, String transactionId, int limit) {
-        return ofMessage.ask(tenant, partitionNumber, transactionId, limit);
+    List<Trace> ofMessage(
+            UUID tenant, long partitionNumber, String transactionId, int limit, int offset) {
+        return ofMessage.ask(tenant, partitionNumber, transactionId, limit, offset, BYTES_MAX);
     }
 
     List<Trace> named(UUID tenant, String name, int limit, int offset) {
-        return named.ask(tenant, name, limit, offset);
+        return named.ask(tenant, name, limit, offset, BYTES_MAX);
     }
 
     long count(UUID tenant, String name, int max) {
@@ -87,7 +93,7 @@ final class TraceReads {
         return new Trace(
                 row.column("id").get(UUID.class),
                 row.column("event_type").getString(),
-                row.column("data").getString(),
+                row.column("data").as(String.class).orElse(null),
                 row.column("consumer_group").getString(),
                 row.column("worker").getString(),
                 at(row, "created_at"),

@@ -34,9 +34,10 @@ public final class Traces {
         return procedures.add(tenant, id, trace) ? Optional.of(id) : Optional.empty();
     }
 
-    /** The first notes about a message, in their order. */
-    public List<Trace> of(UUID tenant, long partitionNumber, String transactionId) {
-        return reads.ofMessage(tenant, partitionNumber, transactionId, PAGE_MAX);
+    /** Notes about a message, in their order. */
+    public List<Trace> of(
+            UUID tenant, long partitionNumber, String transactionId, int limit, int offset) {
+        return reads.ofMessage(tenant, partitionNumber, transactionId, limit, offset);
     }
 
     /** Notes that have a name, in their order. */

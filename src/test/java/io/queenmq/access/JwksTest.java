@@ -43,6 +43,9 @@ class JwksTest {
     private volatile int status = 200;
     private volatile String document = "";
 
+    /** How long an answer takes, on the clock of the test. */
+    private volatile long delaySeconds;
+
     /** Where an answer waits, if the test wants that. */
     private volatile CountDownLatch held = new CountDownLatch(0);
 
@@ -56,6 +59,7 @@ class JwksTest {
                     byte[] body = document.getBytes(StandardCharsets.UTF_8);
                     try (exchange) {
                         held.await();
+                        clock.forward(delaySeconds);
                         exchange.getResponseHeaders().add("Location", "/elsewhere");
                         exchange.sendResponseHeaders(status, body.length == 0 ? -1 : body.length);
                         exchange.getResponseBody().write(body);
@@ -162,6 +166,22 @@ class JwksTest {
                 clock.forward(1);
             }
             assertEquals(3, fetches.get());
+        }
+    }
+
+    /** Else everybody who waited for a fetch in vain would wait for one of his own. */
+    @Test
+    @Contract("access-10")
+    void aServerThatTakesItsTimeIsLeftAloneForAsLong() {
+        document = set(FIRST.jwk("one"));
+        try (Access access = access()) {
+            clock.forward(5);
+            status = 503;
+            delaySeconds = 60;
+            for (int i = 0; i < 3; i++) {
+                assertEquals(UNKNOWN, verdict(access, SECOND.token("EdDSA", "none-" + i, ADMIN)));
+            }
+            assertEquals(2, fetches.get());
         }
     }
 
@@ -295,6 +315,8 @@ class JwksTest {
                         "{\"kty\":\"OKP\",\"crv\":\"X25519\",\"kid\":\"x\",\"x\":\"AAAA\"}",
                         "{\"kty\":\"new\",\"kid\":\"new\"}",
                         "{\"kid\":\"nothing\"}",
+                        "null",
+                        "7",
                         narrow);
         try (Access access =
                 access("JWT_SECRET", "the secret of this broker, which is not published")) {

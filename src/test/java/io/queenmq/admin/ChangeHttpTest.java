@@ -134,6 +134,31 @@ class ChangeHttpTest {
                 0, changed(entry(",\"since\":\"2200-01-01\"")).at("entries", 0).size("partitions"));
     }
 
+    /** The time of a partition moves once a second: who looked only at it would miss this one. */
+    @Test
+    @Contract("change-2")
+    void aMessageIsNotMissedForOneThatWasStoredLessThanASecondBefore() throws SQLException {
+        http.push("orders", "p", "1");
+        String partition =
+                http.get("/api/v1/resources/queues/orders").json().text("partitions", 0, "id");
+        String since;
+        try (Connection connection = broker.database().connect()) {
+            since =
+                    Lines.line(
+                            connection,
+                            "update queen_store.partitions set last_write_at = last_created_at -"
+                                    + " interval '999 ms' where id = queen_store.partition_number('"
+                                    + partition
+                                    + "') returning to_char(last_created_at at time zone 'UTC',"
+                                    + " 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')");
+        }
+        assertEquals(
+                List.of("p"),
+                changed(entry(",\"since\":\"" + since + "\""))
+                        .at("entries", 0)
+                        .each("partitions", "name"));
+    }
+
     @Test
     @Contract("change-3")
     void eachEntryFailsForItself() {
@@ -196,6 +221,32 @@ class ChangeHttpTest {
             Instant first = Instant.parse(changed().text("safeTime"));
             assertEquals(first, Instant.parse(changed().text("safeTime")));
             connection.rollback();
+        }
+    }
+
+    /** A prepared transaction counts as begun ten minutes before, for it has no session. */
+    @Test
+    @Contract("change-4")
+    void whoKeepsConnectorsBackForLongIsNamed() throws SQLException {
+        try (Connection connection = broker.database().connect()) {
+            connection.setAutoCommit(false);
+            Lines.lines(connection, "set queen.notify = off");
+            Lines.lines(connection, "select * from queen.push('open', 'p', '1')");
+            Lines.lines(connection, "prepare transaction 'late'");
+            connection.setAutoCommit(true);
+            try {
+                changed();
+                assertEquals(
+                        "prepared transaction late",
+                        Lines.line(connection, "select held_by from queen_store.safe_time()"));
+                assertTrue(
+                        http.get("/metrics/prometheus")
+                                .body()
+                                .matches("(?s).*\nqueen_safe_time_behind_seconds 6\\d\\d\\D.*"));
+            } finally {
+                Lines.lines(connection, "rollback prepared 'late'");
+            }
+            assertEquals("", Lines.line(connection, "select held_by from queen_store.safe_time()"));
         }
     }
 }

@@ -1,13 +1,18 @@
 package io.queenmq.admin;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
+import io.queenmq.testkit.Json;
+import io.queenmq.testkit.Lines;
 import io.queenmq.testkit.TestBroker;
 import io.queenmq.testkit.TestDatabase;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterAll;
@@ -88,7 +93,32 @@ class MaintenanceHttpTest {
         assertTrue(refused.json().text("error").contains("disk spool"), refused.body());
         Http.Reply off = broker.http().post(PUSHES, "{\"enabled\":false}");
         assertEquals(200, off.status());
-        assertEquals("false", off.json().text("maintenanceMode"));
+        assertEquals(
+                List.of("maintenanceMode", "bufferedMessages", "bufferHealthy", "message"),
+                off.json().names());
+        Json state = broker.http().get(PUSHES).json();
+        assertEquals(
+                List.of(
+                        "maintenanceMode",
+                        "popMaintenanceMode",
+                        "bufferedMessages",
+                        "bufferHealthy",
+                        "bufferStats"),
+                state.names());
+        assertTrue(state.bool("bufferStats", "dbHealthy"));
+        assertEquals("0", state.text("bufferStats", "failedFiles", "count"));
+    }
+
+    /** A row that another broker, or somebody by hand, has written. */
+    @Test
+    @Contract("switch-3")
+    void whoAsksHowItIsIsToldWhatTheDatabaseSays() throws SQLException {
+        try (Connection connection = database.connect()) {
+            Lines.lines(connection, "select queen_store.set_switches(array['pop'], array[false])");
+            assertTrue(broker.http().get(PUSHES).json().bool("popMaintenanceMode"));
+            Lines.lines(connection, "select queen_store.set_switches(array['pop'], array[true])");
+            assertFalse(broker.http().get(PUSHES).json().bool("popMaintenanceMode"));
+        }
     }
 
     @ParameterizedTest

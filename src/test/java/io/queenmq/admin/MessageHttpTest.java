@@ -222,6 +222,9 @@ class MessageHttpTest {
         Json dead = list("?queue=orders&status=dead_letter");
         assertEquals(List.of("dead"), dead.each("messages", "transactionId"));
         assertEquals("1", dead.text("total"));
+        assertEquals(0, list("?queue=orders&status=dead_letter&limit=2").size("messages"));
+        Json second = list("?queue=orders&status=dead_letter&limit=2&offset=2");
+        assertEquals(List.of("dead"), second.each("messages", "transactionId"));
         assertEquals(400, http.get("/api/v1/messages?status=odd").status());
     }
 

@@ -8,8 +8,11 @@ import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
+import io.queenmq.testkit.Lines;
 import io.queenmq.testkit.TestBroker;
 import io.queenmq.testkit.TestDatabase;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -405,5 +408,44 @@ class ResourceHttpTest {
         assertEquals("0", json.text("tasks"));
         assertEquals(List.of("avg", "median", "min", "max"), json.names("lag", "time"));
         assertEquals(List.of("ingestedPerSecond", "processedPerSecond"), json.names("throughput"));
+    }
+
+    /** Brought into its range it would be the same page again, for ever. */
+    @ParameterizedTest
+    @Contract({"resource-1", "resource-3"})
+    @ValueSource(
+            strings = {
+                "/api/v1/resources/queues?offset=1000001",
+                "/api/v1/resources/queues/orders?partitionOffset=100001",
+                "/api/v1/consumer-groups?offset=1000001",
+                "/api/v1/dlq?offset=1000001",
+                "/api/v1/traces/names?offset=100001",
+            })
+    void anOffsetThatIsTooFarIsRefused(String path) {
+        http.push("orders", "p", "1");
+        Http.Reply reply = http.get(path);
+        assertEquals(400, reply.status(), reply.body());
+        assertTrue(reply.json().text("error").contains("ffset must be at most 1"), reply.body());
+    }
+
+    @Test
+    @Contract("resource-7")
+    void theThroughputIsThatOfTheNewestFiveMinutesReported() throws SQLException {
+        http.push("orders", "p", "1");
+        String id = http.get(QUEUES + "/orders").json().text("partitions", 0, "id");
+        try (Connection connection = database.connect()) {
+            Lines.lines(
+                    connection,
+                    "select queen_store.add_buckets(clock_timestamp() - m * interval '1 minute',"
+                            + " array[p.queue_id], null, array[600], null, null, null, null,"
+                            + " array[150], null, null, null, null, null, null, null, null) from"
+                            + " queen_store.partitions p, unnest(array[4, 60]) m where p.id ="
+                            + " queen_store.partition_number('"
+                            + id
+                            + "')");
+        }
+        Json throughput = http.get("/api/v1/resources/overview").json().at("throughput");
+        assertEquals("2", throughput.text("ingestedPerSecond"));
+        assertEquals("0.5", throughput.text("processedPerSecond"));
     }
 }

@@ -1,6 +1,7 @@
 package io.queenmq.admin;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.testkit.Contract;
@@ -154,6 +155,29 @@ class TraceHttpTest {
         assertTrue(json.isNull("traces", 0, "message_payload"));
         http.delete("/api/v1/resources/queues/orders");
         assertEquals(3, http.get("/api/v1/traces/by-name/flow%20a%2Fb").json().size("traces"));
+    }
+
+    /** A thousand notes of a megabyte would be more than a broker has memory for. */
+    @Test
+    @Contract({"trace-1", "trace-3"})
+    void anAnswerHasRoomForSoMuchDataAndLeavesOutTheRest() {
+        String data = '"' + "x".repeat((1 << 20) - 2) + '"';
+        for (int i = 0; i < 9; i++) {
+            note("large", ",\"data\":" + data + ",\"traceNames\":\"large\"");
+        }
+        for (String path :
+                List.of("/api/v1/traces/" + partition + "/large", "/api/v1/traces/by-name/large")) {
+            Json all = http.get(path).json();
+            assertEquals(9, all.size("traces"));
+            assertEquals((1 << 20) - 2, all.text("traces", 6, "data").length());
+            assertFalse(all.names("traces", 6).contains("dataOmitted"));
+            assertTrue(all.isNull("traces", 7, "data"));
+            assertTrue(all.bool("traces", 8, "dataOmitted"));
+            assertEquals("[]", all.text("traces", 8, "trace_names"));
+            Json rest = http.get(path + "?limit=1&offset=8").json();
+            assertEquals(1, rest.size("traces"));
+            assertEquals("[large]", rest.text("traces", 0, "trace_names"));
+        }
     }
 
     @Test

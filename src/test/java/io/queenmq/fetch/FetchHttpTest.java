@@ -12,6 +12,7 @@ import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -229,6 +230,27 @@ class FetchHttpTest {
                 List.of("0", "1", "2"),
                 fetched.join().json().at("entries", 0).each("records", "offset"));
         assertEquals(read + 1, calls("read_segments"));
+    }
+
+    /** At most every 20 ms: there are as many looks as that gives, and one or two beside. */
+    @Test
+    @Contract("fetch-4")
+    void whoWantsMoreThanThereIsDoesNotLookForEveryPush() {
+        String rest = ",\"maxWaitMs\":30000,\"minBytes\":100000";
+        http.push("orders", "x", "0");
+        CompletableFuture<Http.Reply> fetched =
+                http.postLater("/api/v1/fetch", body(rest, entry("orders", "x", 0, "")));
+        broker.awaitParked(1);
+        double looked = calls("find_segments");
+        long began = System.nanoTime();
+        for (int i = 0; i < 100; i++) {
+            http.push("orders", "x", "1");
+        }
+        double looks = calls("find_segments") - looked;
+        double spans = Duration.ofNanos(System.nanoTime() - began).toMillis() / 20.0;
+        assertTrue(looks <= spans + 5, looks + " looks in " + spans + " times 20 ms");
+        http.push("orders", "x", "\"" + "x".repeat(100_000) + "\"");
+        assertEquals(102, fetched.join().json().size("entries", 0, "records"));
     }
 
     private static double calls(String statement) {

@@ -42,6 +42,7 @@ class AccessHttpTest {
                     rule(Level.ADMIN, "\\w+ (/api/v1/system|/internal)/.*"),
                     rule(Level.ADMIN, "DELETE /api/v1/(consumer-groups|resources/queues)/.*"),
                     rule(Level.ADMIN, "DELETE /api/v1/dlq|\\w+ /api/v1/stats/refresh"),
+                    rule(Level.ADMIN, "(GET|HEAD) /api/v1/analytics/postgres-stats"),
                     rule(
                             Level.READ_ONLY,
                             "(GET|HEAD) (/status|/api/v1/(status|analytics|resources|messages"

@@ -109,4 +109,28 @@ class MessageListProceduresTest {
                         + " queen_store.partitions where name = 'p'), 10";
         assertEquals(List.of("3|t|"), find("deep", "'p'", "'sought'", behind, 2));
     }
+
+    /** Keys of three commits, 24 MiB each, of which 64 MiB may be read: two and the third begun. */
+    @Test
+    void aSearchReadsSoManyBytesOfKeysAndNoMore() throws SQLException {
+        lines(
+                """
+                insert into queen_store.queues (tenant_id, name)
+                values ('00000000-0000-0000-0000-000000000001', 'heavy');
+                insert into queen_store.partitions (
+                    queue_id, name, last_offset, last_created_at, last_write_at, oldest_live_at)
+                select q.id, 'h', 3, timestamptz '2026-01-02Z', timestamptz '2026-01-02Z',
+                       timestamptz '2026-01-01Z'
+                from queen_store.queues q
+                where q.name = 'heavy';
+                insert into queen_store.segments (
+                    epoch, partition_id, base_offset, end_offset, created_at, flush_id, keys)
+                select 1, p.id, n, n, timestamptz '2026-01-01Z' + n * interval '1 s', 1,
+                       decode(repeat('00', case n when 0 then 16 else 25165824 end), 'hex')
+                from queen_store.partitions p
+                join queen_store.queues q on q.id = p.queue_id and q.name = 'heavy',
+                    generate_series(0, 3) n;
+                """);
+        assertEquals(List.of("|f|1"), find("heavy", "'h'", "'none'", "null, null, null", 2));
+    }
 }
