@@ -118,7 +118,14 @@ public final class Broker implements AutoCloseable {
             HintOutbox outbox = new HintOutbox();
             Switches switches = parts.own("gate", new Switches(database, outbox, metrics, clock));
             Quotas quotas =
-                    parts.own("quotas", new Quotas(config.kv().quotas(), database, metrics, clock));
+                    parts.own(
+                            "quotas",
+                            new Quotas(
+                                    config.kv().quotas(),
+                                    config.kv().rates(),
+                                    database,
+                                    metrics,
+                                    clock));
             TimerAlarm alarm = new TimerAlarm(outbox, clock);
             ReadyLanes ready =
                     parts.own(
@@ -224,6 +231,7 @@ public final class Broker implements AutoCloseable {
                             new Timers(
                                     config.timers(),
                                     database,
+                                    coldReads,
                                     catalog,
                                     ready,
                                     counts,

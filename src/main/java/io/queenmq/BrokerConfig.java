@@ -11,11 +11,11 @@ import io.queenmq.config.Variables;
 import io.queenmq.count.ReportConfig;
 import io.queenmq.db.DatabaseConfig;
 import io.queenmq.dedup.DedupConfig;
+import io.queenmq.gate.KvRates;
 import io.queenmq.gate.QuotaConfig;
 import io.queenmq.group.GroupsConfig;
 import io.queenmq.http.HttpConfig;
 import io.queenmq.kv.KvConfig;
-import io.queenmq.kv.KvRates;
 import io.queenmq.maintain.MaintainConfig;
 import io.queenmq.maintain.StatisticsConfig;
 import io.queenmq.pop.AutopilotConfig;
@@ -293,6 +293,11 @@ public record BrokerConfig(
                 Math.toIntExact(settings.get(Variables.SWEEPER_MAX_ATTEMPTS)),
                 Duration.ofMillis(settings.get(Variables.SWEEPER_BACKOFF_MIN_MS)),
                 Duration.ofMillis(settings.get(Variables.SWEEPER_BACKOFF_MAX_MS)),
+                Math.toIntExact(settings.get(Variables.SWEEPER_PARALLELISM)),
+                settings.get(Variables.SWEEPER_ISOLATE_ON_PERMANENT),
+                Math.toIntExact(
+                        settings.find(Variables.SWEEPER_FIRE_RATE_PER_TENANT)
+                                .orElse(settings.get(Variables.TENANCY_HEADER) ? 50L : 0L)),
                 defaults.busyPause());
     }
 

@@ -227,9 +227,11 @@ comment on function queen.kv_get(text, text, uuid) is
 -- queen.kv_list: reads keys that begin with a prefix, in byte order, a page at a time.
 -- Called by  applications
 -- Locks      none
--- Returns    one row per key; the last one's key is p_after of the next page
+-- Returns    one row per key; the last one's key is p_after of the next page. A page that passes
+--            very many keys that have ended may end before it is full, with a row that has a key
+--            and nothing else
 -- Raises     QN400 bad_request
--- Cost       1 statement, one range of the primary key
+-- Cost       as list_kv
 create or replace function queen.kv_list(
     p_namespace text, p_prefix text default '', p_after text default null,
     p_limit integer default 100,

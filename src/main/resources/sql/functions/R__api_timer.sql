@@ -7,13 +7,13 @@
 -- for two transactions that do it in several may deadlock. Queues are neither looked up nor made
 -- before a message is delivered.
 -- Called by  applications, queen.transact, queen.timer_schedule, queen.timer_cancel
--- Locks      timers, ascending (queue, timer_key); waits up to 2 s each
+-- Locks      timers, ascending (queue, timer_key); waits
 -- Returns    one row per operation, in order: scheduled, rescheduled (it took the place of one that
 --            was there), cancelled, absent (there was nothing to cancel), or too_late (a broker is
 --            about to deliver the one that is there, and nothing of it is changed); with the id
 --            that the message will have and its transaction id, or that of what was cancelled
 -- Raises     QN400 bad_request, QN403 timer_horizon_exceeded, QN409 queue_encrypted
--- Cost       6 statements and those of change_timers, for up to 1,000 timers
+-- Cost       7 statements and those of change_timers, for up to 1,000 timers
 create or replace function queen.timer_apply(
     -- Per operation: schedule or reschedule, which are the same, or cancel, which needs no more
     -- than queue and key. A timer is changed at most once.
@@ -41,15 +41,21 @@ declare
     v_transaction_ids text[] := coalesce(
         p_transaction_ids, array_fill(null::text, array[v_count]));
     v_message_ids uuid[];
+    v_horizon_seconds bigint;
     v_due timestamptz;
 begin
     perform queen_store.require_number('number of timers', v_count, 0, 1000);
     if v_count = 0 then
         return;
     end if;
+    -- 90 days, or what the tenant may.
+    v_horizon_seconds := least(7776000, (
+        select q.max_timer_horizon_seconds
+        from queen_store.kv_quotas q
+        where q.tenant_id = p_tenant));
     v_payloads := queen_store.require_timers(
         p_ops, p_queues, p_timer_keys, p_payloads, p_deliver_ats, v_partitions,
-        v_transaction_ids, p_dedup);
+        v_transaction_ids, p_dedup, v_horizon_seconds);
     v_cancels := array(
         select i.op = 'cancel'
         from unnest(p_ops) with ordinality as i (op, ordinal)
@@ -101,12 +107,12 @@ $$;
 
 comment on function queen.timer_apply(
     text[], text[], text[], text[], timestamptz[], text[], text[], boolean[], uuid) is
-    'Schedules and cancels any number of timers as one step of the caller''s transaction. Locks: timers, ascending (queue, timer_key); waits up to 2 s each.';
+    'Schedules and cancels any number of timers as one step of the caller''s transaction. Locks: timers, ascending (queue, timer_key); waits.';
 
 -- queen.timer_schedule: schedules messages, or replaces what is scheduled, within the caller's
 -- transaction; see queen.timer_apply.
 -- Called by  applications, queen.timer_schedule of one message
--- Locks      timers, ascending (queue, timer_key); waits up to 2 s each
+-- Locks      timers, ascending (queue, timer_key); waits
 -- Returns    one row per message, in order: scheduled, rescheduled, or too_late (a broker is about
 --            to deliver the one that is there); with the id that the message will have
 -- Raises     QN400 bad_request, QN403 timer_horizon_exceeded, QN409 queue_encrypted
@@ -135,11 +141,11 @@ $$;
 
 comment on function queen.timer_schedule(
     text[], text[], text[], timestamptz[], text[], text[], boolean[], uuid) is
-    'Schedules messages within the transaction of the caller, or replaces what is scheduled. Locks: timers, ascending (queue, timer_key); waits up to 2 s each.';
+    'Schedules messages within the transaction of the caller, or replaces what is scheduled. Locks: timers, ascending (queue, timer_key); waits.';
 
 -- queen.timer_schedule: schedules one message; see the form for many.
 -- Called by  applications
--- Locks      timers, one row; waits up to 2 s
+-- Locks      timers, one row; waits
 -- Returns    one row: scheduled, rescheduled or too_late
 -- Raises     QN400 bad_request, QN403 timer_horizon_exceeded, QN409 queue_encrypted
 -- Cost       as the form for many
@@ -173,11 +179,11 @@ $$;
 
 comment on function queen.timer_schedule(
     text, text, text, text, text, interval, timestamptz, boolean, uuid) is
-    'Schedules one message within the transaction of the caller. Locks: timers, one row; waits up to 2 s.';
+    'Schedules one message within the transaction of the caller. Locks: timers, one row; waits.';
 
 -- queen.timer_cancel: cancels timers within the caller's transaction.
 -- Called by  applications, queen.timer_cancel of one
--- Locks      timers, ascending (queue, timer_key); waits up to 2 s each
+-- Locks      timers, ascending (queue, timer_key); waits
 -- Returns    one row per timer, in order: cancelled with the transactionId it had; absent (never
 --            scheduled, or delivered already); or too_late (a broker is about to deliver it)
 -- Raises     QN400 bad_request
@@ -201,11 +207,11 @@ end
 $$;
 
 comment on function queen.timer_cancel(text[], text[], uuid) is
-    'Cancels timers within the transaction of the caller. Locks: timers, ascending (queue, timer_key); waits up to 2 s each.';
+    'Cancels timers within the transaction of the caller. Locks: timers, ascending (queue, timer_key); waits.';
 
 -- queen.timer_cancel: cancels one timer; see the form for many.
 -- Called by  applications
--- Locks      timers, one row; waits up to 2 s
+-- Locks      timers, one row; waits
 -- Returns    one row: cancelled, absent or too_late
 -- Raises     QN400 bad_request
 -- Cost       as the form for many
@@ -226,7 +232,7 @@ end
 $$;
 
 comment on function queen.timer_cancel(text, text, uuid) is
-    'Cancels one timer within the transaction of the caller. Locks: timers, one row; waits up to 2 s.';
+    'Cancels one timer within the transaction of the caller. Locks: timers, one row; waits.';
 
 -- queen.timer_get: one timer that is still to be delivered.
 -- Called by  applications
@@ -335,14 +341,16 @@ comment on function queen_store.require_timer_keys(text[], text[]) is
 create or replace function queen_store.require_timers(
     p_ops text[], p_queues text[], p_timer_keys text[], p_payloads text[],
     p_deliver_ats timestamptz[], p_partitions text[], p_transaction_ids text[],
-    p_dedup boolean[])
+    p_dedup boolean[],
+    -- How far ahead a message may be scheduled.
+    p_horizon_seconds bigint)
 returns text[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_count integer := cardinality(p_ops);
-    v_latest timestamptz := clock_timestamp() + interval '90 days';
+    v_latest timestamptz := clock_timestamp() + make_interval(secs => p_horizon_seconds);
     v_payloads text[];
     v_bad record;
 begin
@@ -382,7 +390,7 @@ begin
     limit 1;
     if v_bad.deliver_at is not null then
         raise exception using errcode = 'QN403', message = 'timer_horizon_exceeded',
-            detail = 'a message can be scheduled up to 90 days ahead';
+            detail = format('a message can be scheduled up to %s s ahead', p_horizon_seconds);
     end if;
     if v_bad.ordinal is not null then
         raise exception using errcode = 'QN400', message = 'bad_request',
@@ -393,5 +401,5 @@ end
 $$;
 
 comment on function queen_store.require_timers(
-    text[], text[], text[], text[], timestamptz[], text[], text[], boolean[]) is
+    text[], text[], text[], text[], timestamptz[], text[], text[], boolean[], bigint) is
     'Refuses operations on timers that cannot be. Locks: none.';

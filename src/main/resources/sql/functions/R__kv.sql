@@ -19,7 +19,8 @@
 -- Returns    one row per operation, of a list one per key and one at its end:
 --            get, read   found or absent; read also cut: the answer is full
 --            list        row; end, if there is no key; more or cut behind the last row, if there
---                        are further keys
+--                        may be further keys, with a key where they are behind that one and not
+--                        behind that of the last row
 --            check, put, delete, incr
 --                        applied, or what stands in the way: exists, absent, version, limit, type;
 --                        then with the value and version that are there. The value of an applied
@@ -361,7 +362,8 @@ begin
                 v_bytes := v_bytes + v_size;
             end if;
             if v_full then
-                key := null;
+                -- Of a row that is no key of the page the next one begins behind it.
+                key := case when version is null then key end;
                 value := null;
             end if;
             return next;
@@ -454,8 +456,11 @@ comment on function queen_store.kv_number(text) is
 -- queen_store.list_kv: keys with a prefix, in byte order.
 -- Called by  apply_kv, queen.kv_list, KvReads
 -- Locks      none
--- Returns    one row per key, in order of place, from 1
--- Cost       1 statement, one range of the primary key; expired keys in it are read too
+-- Returns    one row per key, in order of place, from 1. Keys that have ended are read too, and not
+--            for ever: if p_limit is not reached for that reason there is a row at place p_limit,
+--            with no more than the last key that was read, behind which the next page begins
+-- Cost       1 statement, one range of the primary key, of at most 10 p_limit + 1,000 keys; where
+--            p_limit is not reached 1 more over the same keys
 create or replace function queen_store.list_kv(
     p_tenant_id uuid, p_namespace text, p_prefix text,
     -- Begins behind this key; null = at the first one.
@@ -470,6 +475,9 @@ set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
+declare
+    v_read_max constant integer := 10 * p_limit + 1000;
+    v_shown integer;
 begin
     return query
     select row_number() over (order by l.key)::integer, l.key,
@@ -477,18 +485,36 @@ begin
            octet_length(l.key) + case when p_keys_only then 0 else octet_length(l.value) end,
            l.version, l.expires_at, l.updated_at
     from (
-        select k.key, k.value, k.version, k.expires_at, k.updated_at
+        select r.*
+        from (
+            select k.key, k.value, k.version, k.expires_at, k.updated_at
+            from queen_store.kv k
+            where k.tenant_id = p_tenant_id and k.namespace = p_namespace
+              and k.key >= greatest(p_prefix collate "C", p_after collate "C")
+              -- A key of 512 bytes with this prefix sorts no higher than that.
+              and k.key <= p_prefix || repeat(chr(1114111), 128)
+              and (p_after is null or k.key > p_after)
+            order by k.key
+            limit v_read_max) r
+        where r.expires_at is null or r.expires_at > p_now
+           or (p_with_expired and r.expires_at > '-infinity')
+        order by r.key
+        limit p_limit) l
+    order by l.key;
+    get diagnostics v_shown = row_count;
+
+    if v_shown < p_limit then
+        return query
+        select p_limit, k.key, null::text, 0, null::bigint, null::timestamptz, null::timestamptz
         from queen_store.kv k
         where k.tenant_id = p_tenant_id and k.namespace = p_namespace
           and k.key >= greatest(p_prefix collate "C", p_after collate "C")
-          -- A key of 512 bytes with this prefix sorts no higher than that.
           and k.key <= p_prefix || repeat(chr(1114111), 128)
           and (p_after is null or k.key > p_after)
-          and (k.expires_at is null or k.expires_at > p_now
-              or (p_with_expired and k.expires_at > '-infinity'))
         order by k.key
-        limit p_limit) l
-    order by l.key;
+        offset v_read_max - 1
+        limit 1;
+    end if;
 end
 $$;
 
@@ -496,44 +522,118 @@ comment on function queen_store.list_kv(
     uuid, text, text, text, integer, boolean, boolean, timestamptz) is
     'Keys with a prefix, in byte order. Locks: none.';
 
--- queen_store.kv_backlog: how many keys have expired or were deleted and are still there, and since
--- when the oldest has expired.
+-- queen_store.list_namespaces: namespaces of a tenant and how many keys they have, ended ones that
+-- are not removed yet included.
+-- Called by  KvReads
+-- Locks      none
+-- Returns    at most p_limit rows in byte order; keys are counted up to p_keys_max in all, shared
+--            evenly, and capped says where there are more
+-- Cost       1 statement: a probe of the primary key for each namespace, and the keys it counts
+create or replace function queen_store.list_namespaces(
+    p_tenant_id uuid, p_limit integer, p_keys_max bigint)
+returns table (namespace text, keys bigint, capped boolean)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_namespaces text[];
+    v_most bigint;
+begin
+    with recursive walk as (
+        (select k.namespace, 1 as place
+         from queen_store.kv k
+         where k.tenant_id = p_tenant_id
+         order by k.namespace
+         limit 1)
+        union all
+        select n.namespace, w.place + 1
+        from walk w
+        cross join lateral (
+            select k.namespace
+            from queen_store.kv k
+            where k.tenant_id = p_tenant_id and k.namespace > w.namespace
+            order by k.namespace
+            limit 1) n
+        where w.place < p_limit)
+    select array_agg(w.namespace order by w.place) into v_namespaces
+    from walk w;
+    v_most := p_keys_max / greatest(1, cardinality(v_namespaces));
+
+    return query
+    select n.namespace, least(c.keys, v_most), c.keys > v_most
+    from unnest(v_namespaces) with ordinality as n (namespace, place)
+    cross join lateral (
+        select count(*) as keys
+        from (
+            select
+            from queen_store.kv k
+            where k.tenant_id = p_tenant_id and k.namespace = n.namespace
+              and k.expires_at is distinct from '-infinity'
+            limit v_most + 1) k) c
+    where c.keys > 0
+    order by n.place;
+end
+$$;
+
+comment on function queen_store.list_namespaces(uuid, integer, bigint) is
+    'Namespaces of a tenant and how many keys they have. Locks: none.';
+
+-- queen_store.kv_backlog: how many keys that have expired or were deleted wait to be removed, and
+-- since when the oldest of the former does.
 -- Called by  StorageProcedures
 -- Locks      none
--- Returns    one row; counts up to p_limit
--- Cost       1 statement, one index range
-create or replace function queen_store.kv_backlog(p_now timestamptz, p_limit integer)
-returns table (expired integer, lag_seconds double precision)
+-- Returns    one row; counts up to p_limit; next_from is where the next look may begin that need
+--            not find what was deleted, or committed late
+-- Cost       1 statement, one index range. While an old snapshot is open anywhere, also its entries
+--            of rows that are gone
+create or replace function queen_store.kv_backlog(
+    p_now timestamptz, p_limit integer,
+    -- Keys of earlier minutes are left out; null = none is.
+    p_from timestamptz)
+returns table (expired integer, lag_seconds double precision, next_from timestamptz)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+    v_minute constant timestamptz := date_bin('1 minute', p_now, '2000-01-01 00:00:00+00');
 begin
     return query
     select count(*)::integer,
-           coalesce(extract(epoch from p_now - min(k.expires_at) filter (
-               where k.expires_at > '-infinity')), 0)::double precision
+           coalesce(extract(epoch from v_minute - min(k.expiry_minute)), 0)::double precision,
+           -- What committed within five minutes is found all the same.
+           least(min(k.expiry_minute), v_minute - interval '5 minutes')
     from (
-        select k.expires_at
+        select nullif(k.expiry_minute, '-infinity') as expiry_minute
         from queen_store.kv k
-        where k.expires_at is not null and k.expires_at <= p_now
-        order by k.expires_at
+        where k.expiry_minute is not null and k.expiry_minute < v_minute
+          and k.expiry_minute >= coalesce(p_from, '-infinity')
+        order by k.expiry_minute
         limit p_limit) k;
 end
 $$;
 
-comment on function queen_store.kv_backlog(timestamptz, integer) is
-    'How many keys have expired or were deleted and are still there, and since when the oldest has expired. Locks: none.';
+comment on function queen_store.kv_backlog(timestamptz, integer, timestamptz) is
+    'How many keys have expired or were deleted and wait to be removed, and since when. Locks: none.';
 
 -- queen_store.prune_kv: removes keys that were deleted or have expired, oldest first. What somebody
 -- holds, or has given a new life, stays.
 -- Called by  StorageProcedures
 -- Locks      kv, skip locked
 -- Returns    rows removed; fewer than p_limit = that was all, but for what is held
--- Cost       1 statement, one index range
-create or replace function queen_store.prune_kv(p_now timestamptz, p_limit integer)
+-- Cost       1 statement, one index range. While an old snapshot is open anywhere, also its entries
+--            of rows that are gone
+create or replace function queen_store.prune_kv(
+    p_now timestamptz, p_limit integer,
+    -- Keys of earlier minutes are left out; null = none is.
+    p_from timestamptz)
 returns integer
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
@@ -541,14 +641,16 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
+    v_minute constant timestamptz := date_bin('1 minute', p_now, '2000-01-01 00:00:00+00');
     v_removed integer;
 begin
     delete from queen_store.kv k
     where k.ctid = any (array(
         select e.ctid
         from queen_store.kv e
-        where e.expires_at is not null and e.expires_at <= p_now
-        order by e.expires_at
+        where e.expiry_minute is not null and e.expiry_minute < v_minute
+          and e.expiry_minute >= coalesce(p_from, '-infinity')
+        order by e.expiry_minute
         limit p_limit
         for update skip locked));
     get diagnostics v_removed = row_count;
@@ -557,5 +659,5 @@ begin
 end
 $$;
 
-comment on function queen_store.prune_kv(timestamptz, integer) is
+comment on function queen_store.prune_kv(timestamptz, integer, timestamptz) is
     'Removes keys that were deleted or have expired, oldest first. Locks: kv, skip locked.';

@@ -8,7 +8,7 @@
 -- message would have to wait for whoever came too late.
 -- Called by  TimerProcedures, transact, queen.timer_apply
 -- Locks      timers, ascending (queue, timer_key), those that are there and those that are made
---            in one statement; waits up to 2 s each
+--            in one statement; waits up to p_wait_ms each
 -- Returns    one row per input, in any order: scheduled, rescheduled, cancelled, absent, or
 --            too_late (a broker has claimed it and is about to fire it; nothing is changed); with
 --            the transactionId of what was cancelled, and the time of what was scheduled
@@ -19,12 +19,13 @@ create or replace function queen_store.change_timers(
     -- Of those to schedule: from now, or else the time itself. What has passed means at once.
     p_delays_us bigint[], p_deliver_ats timestamptz[],
     p_partitions text[], p_transaction_ids text[], p_message_ids uuid[], p_payloads bytea[],
-    p_encrypted boolean[], p_dedup boolean[], p_producer text)
+    p_encrypted boolean[], p_dedup boolean[], p_producer text,
+    -- Null = as long as the lock_timeout of the caller says.
+    p_wait_ms integer default null)
 returns table (
     ordinal integer, status text, transaction_id text, deliver_at timestamptz)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
-set lock_timeout = '2s'
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -39,6 +40,10 @@ declare
     v_claimed bigint[];
     v_found bigint[];
 begin
+    if p_wait_ms is not null then
+        -- Until the end of the transaction, which is the call.
+        perform set_config('lock_timeout', p_wait_ms::text, true);
+    end if;
     select format('timer %s of queue %s', i.timer_key, i.queue) into v_twice
     from unnest(p_queues, p_timer_keys) as i (queue, timer_key)
     group by i.queue, i.timer_key
@@ -137,8 +142,8 @@ $$;
 
 comment on function queen_store.change_timers(
     uuid, text[], text[], boolean[], bigint[], timestamptz[], text[], text[], uuid[], bytea[],
-    boolean[], boolean[], text) is
-    'Schedules and cancels timers of one tenant, all of them or none. Locks: timers, ascending (queue, timer_key), those that are there and those that are made in one statement; waits up to 2 s each.';
+    boolean[], boolean[], text, integer) is
+    'Schedules and cancels timers of one tenant, all of them or none. Locks: timers, ascending (queue, timer_key), those that are there and those that are made in one statement; waits up to p_wait_ms each.';
 
 -- queen_store.probe_timers: what a broker must know to sleep until the next timer.
 -- Called by  TimerProcedures
@@ -146,8 +151,15 @@ comment on function queen_store.change_timers(
 -- Returns    one row: the time, when the next timer can be claimed (null = there is none), how many
 --            can be now (counted up to p_due_max), and since when the oldest of them
 -- Raises     nothing
--- Cost       1 statement: 64 index probes, and the index entries of what is due up to p_due_max
-create or replace function queen_store.probe_timers(p_due_max integer)
+-- Cost       1 statement: 64 index probes, and the index entries of what is due up to p_due_max.
+--            While an old snapshot is open anywhere, also those of timers that are gone, from
+--            p_from on
+create or replace function queen_store.probe_timers(
+    p_due_max integer,
+    -- Timers that could be claimed before are left out; null = none is.
+    p_from timestamptz,
+    -- Likewise those that cannot be for so long; null = none is.
+    p_within_ms bigint)
 returns table (
     read_at timestamptz, next_at timestamptz, due integer, oldest_due_at timestamptz)
 language plpgsql stable parallel safe
@@ -159,6 +171,8 @@ as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := clock_timestamp();
+    v_from timestamptz := coalesce(p_from, '-infinity');
+    v_until timestamptz := coalesce(v_now + p_within_ms * interval '1 millisecond', 'infinity');
 begin
     return query
     select v_now, min(h.visible_at),
@@ -170,7 +184,9 @@ begin
                    cross join lateral (
                        select
                        from queen_store.timers t
-                       where t.shard = s.shard::smallint and t.visible_at <= v_now
+                       where t.shard = s.shard::smallint
+                         and t.visible_at >= v_from and t.visible_at <= v_now
+                       order by t.visible_at
                        limit p_due_max) t
                    limit p_due_max) d)::integer else 0 end,
            case when min(h.visible_at) <= v_now then min(h.visible_at) end
@@ -179,25 +195,34 @@ begin
         select t.visible_at
         from queen_store.timers t
         where t.shard = s.shard::smallint
+          and t.visible_at >= v_from and t.visible_at <= v_until
         order by t.visible_at
         limit 1) h;
 end
 $$;
 
-comment on function queen_store.probe_timers(integer) is
+comment on function queen_store.probe_timers(integer, timestamptz, bigint) is
     'When the next timer is due, and how many are. Locks: none.';
 
 -- queen_store.claim_timers: takes timers that are due, so that no other broker fires them
--- meanwhile: of every shard that has some alike, of every tenant in turn, the oldest first. A claim
--- that is not followed by anything ends by itself.
+-- meanwhile: of every tenant in turn, of each of its queues in turn, the oldest first. A queue with
+-- ever so many hides no other: what is due is seen in order of time, in each of 64 shards of queues
+-- some, and where that does not show all of a shard, some of each of its queues too, up to 128, or
+-- of as many chosen by chance. A claim that is not followed by anything ends by itself.
 -- Called by  TimerProcedures
 -- Locks      timers, skip locked
 -- Returns    at most p_limit timers of at most p_bytes_max of payload, but one at least, with the
 --            number of the claim, and whether their queue wants payloads encrypted
 -- Raises     nothing
--- Cost       4 statements: the head of the index in each shard, then primary keys
+-- Cost       4 statements: the head of the index in each shard and up to 256 probes of that of
+--            queues, then primary keys. While an old snapshot is open anywhere, also index entries
+--            of timers that are gone, from p_from on
 create or replace function queen_store.claim_timers(
-    p_limit integer, p_bytes_max bigint, p_lease_ms integer)
+    p_limit integer, p_bytes_max bigint, p_lease_ms integer,
+    -- Timers that could be claimed before are left out; null = none is.
+    p_from timestamptz,
+    -- Most timers of one tenant, null = any number; and of some tenants another number.
+    p_tenant_most integer, p_tenant_ids uuid[], p_tenant_lefts integer[])
 returns table (
     tenant_id uuid, queue text, timer_key text, claim_token uuid, partition text,
     deliver_at timestamptz, transaction_id text, message_id uuid, payload bytea,
@@ -210,26 +235,88 @@ set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := clock_timestamp();
+    v_from timestamptz := coalesce(p_from, '-infinity');
+    -- From the first to the last number of the range of a shard.
+    v_span constant bigint := 288230376151711743;
     v_shards smallint[];
+    v_head integer;
     v_tenant_ids uuid[];
     v_queues text[];
     v_timer_keys text[];
+    -- Of those that are locked.
+    v_tids tid[];
 begin
+    -- The order and the limit make it a probe for each shard, whatever the planner believes.
     select array_agg(s.shard::smallint) into v_shards
     from generate_series(0, 63) as s (shard)
-    where exists (
-        select from queen_store.timers t
-        where t.shard = s.shard::smallint and t.visible_at <= v_now);
+    cross join lateral (
+        select
+        from queen_store.timers t
+        where t.shard = s.shard::smallint and t.visible_at >= v_from and t.visible_at <= v_now
+        order by t.visible_at
+        limit 1) t;
     if v_shards is null then
         return;
     end if;
+    v_head := greatest(8, least(p_limit, 4 * p_limit / cardinality(v_shards)));
 
-    -- More than will be taken, so that a tenant with many does not hide one with few; one whose
-    -- queue shares its shard with a backlog of some hundred waits until that has come down.
+    with recursive head as materialized (
+        select s.shard, h.*
+        from unnest(v_shards) as s (shard)
+        cross join lateral (
+            select t.tenant_id, t.queue, t.timer_key, t.source, t.visible_at,
+                   octet_length(t.payload)::bigint as bytes
+            from queen_store.timers t
+            where t.shard = s.shard and t.visible_at >= v_from and t.visible_at <= v_now
+            order by t.visible_at
+            limit v_head) h),
+    crowded as materialized (
+        select h.shard::bigint << 58 as first,
+               greatest(2, 64 / count(*) over ()) as steps
+        from head h
+        group by h.shard
+        having count(*) = v_head),
+    -- Queues of a shard, from the first on and from one on that chance chooses.
+    walk as (
+        select c.first + v_span as last, c.steps, n.source
+        from crowded c
+        cross join lateral (values (c.first), (c.first + (random() * v_span)::bigint))
+            as b (source)
+        cross join lateral (
+            select t.source
+            from queen_store.timers t
+            where t.source >= b.source and t.source <= c.first + v_span
+              and t.visible_at >= v_from
+            order by t.source
+            limit 1) n
+        union all
+        select w.last, w.steps - 1, n.source
+        from walk w
+        cross join lateral (
+            select t.source
+            from queen_store.timers t
+            where t.source > w.source and t.source <= w.last and t.visible_at >= v_from
+            order by t.source
+            limit 1) n
+        where w.steps > 1),
+    due as (
+        select h.tenant_id, h.queue, h.timer_key, h.source, h.visible_at, h.bytes
+        from head h
+        union
+        select d.*
+        from (select distinct w.source from walk w) s
+        cross join lateral (
+            select t.tenant_id, t.queue, t.timer_key, t.source, t.visible_at,
+                   octet_length(t.payload)::bigint as bytes
+            from queen_store.timers t
+            where t.source = s.source and t.visible_at >= v_from and t.visible_at <= v_now
+            order by t.visible_at
+            limit greatest(1, p_limit / 16)) d)
     select array_agg(c.tenant_id), array_agg(c.queue), array_agg(c.timer_key)
     into v_tenant_ids, v_queues, v_timer_keys
     from (
@@ -238,36 +325,35 @@ begin
                    as bytes_so_far,
                row_number() over (order by r.turn, r.visible_at, r.queue, r.timer_key) as place
         from (
-            select h.*,
+            select q.*,
                    row_number() over (
-                       partition by h.tenant_id
-                       order by h.visible_at, h.queue, h.timer_key) as turn
-            from unnest(v_shards) as s (shard)
-            cross join lateral (
-                select t.tenant_id, t.queue, t.timer_key, t.visible_at,
-                       octet_length(t.payload)::bigint as bytes
-                from queen_store.timers t
-                where t.shard = s.shard and t.visible_at <= v_now
-                order by t.visible_at
-                limit greatest(8, 4 * p_limit / cardinality(v_shards))) h) r) c
+                       partition by q.tenant_id
+                       order by q.turn_of_queue, q.visible_at, q.queue, q.timer_key) as turn
+            from (
+                select d.*,
+                       row_number() over (
+                           partition by d.source order by d.visible_at, d.timer_key)
+                           as turn_of_queue
+                from due d) q) r
+        left join unnest(p_tenant_ids, p_tenant_lefts) as l (tenant_id, most)
+            on l.tenant_id = r.tenant_id
+        where r.turn <= coalesce(l.most, p_tenant_most, p_limit)) c
     where c.place <= p_limit and (c.bytes_so_far <= p_bytes_max or c.place = 1);
 
-    select array_agg(l.tenant_id), array_agg(l.queue), array_agg(l.timer_key)
-    into v_tenant_ids, v_queues, v_timer_keys
-    from (
-        select t.tenant_id, t.queue, t.timer_key
-        from unnest(v_tenant_ids, v_queues, v_timer_keys) as i (tenant_id, queue, timer_key)
-        join queen_store.timers t
-            on t.tenant_id = i.tenant_id and t.queue = i.queue and t.timer_key = i.timer_key
-        where t.visible_at <= v_now
-        for update of t skip locked) l;
+    select array_agg(t.tid) into v_tids
+    from unnest(v_tenant_ids, v_queues, v_timer_keys) as i (tenant_id, queue, timer_key)
+    cross join lateral (
+        select t.ctid as tid
+        from queen_store.timers t
+        where t.tenant_id = i.tenant_id and t.queue = i.queue and t.timer_key = i.timer_key
+          and t.visible_at <= v_now
+        for update skip locked) t;
 
     return query
     update queen_store.timers t
     set claim_token = gen_random_uuid(),
         held_until = v_now + p_lease_ms * interval '1 millisecond'
-    from unnest(v_tenant_ids, v_queues, v_timer_keys) as i (tenant_id, queue, timer_key)
-    where t.tenant_id = i.tenant_id and t.queue = i.queue and t.timer_key = i.timer_key
+    where t.ctid = any (v_tids)
     returning t.tenant_id, t.queue, t.timer_key, t.claim_token, t.partition, t.deliver_at,
         t.transaction_id, t.message_id, t.payload, t.encrypted, t.dedup, t.producer, t.attempts,
         coalesce((
@@ -278,7 +364,8 @@ begin
 end
 $$;
 
-comment on function queen_store.claim_timers(integer, bigint, integer) is
+comment on function queen_store.claim_timers(
+    integer, bigint, integer, timestamptz, integer, uuid[], integer[]) is
     'Takes timers that are due, for a broker that is about to fire them. Locks: timers, skip locked.';
 
 -- queen_store.fire_timers: turns claimed timers into messages: stored in their lanes and deleted
@@ -298,7 +385,7 @@ comment on function queen_store.claim_timers(integer, bigint, integer) is
 --                       timers can be claimed again after p_busy_pause_ms
 --            unsealed   its queue wants payloads encrypted; its timers can be claimed again
 -- Raises     QN400 bad_request (as append)
--- Cost       12 statements for any number of lanes up to 256; with p_lane_dedup also 16 bytes read
+-- Cost       13 statements for any number of lanes up to 256; with p_lane_dedup also 16 bytes read
 --            for each of the newest 100,000 messages that the lane took within its dedup window,
 --            before the lane is locked
 create or replace function queen_store.fire_timers(
@@ -332,6 +419,7 @@ declare
     v_searched_messages constant bigint := 100000;
     -- Per timer.
     v_held boolean[];
+    v_tids tid[];
     v_timer_keys bytea[];
     v_originals bigint[];
     v_gone boolean[];
@@ -347,6 +435,9 @@ declare
     v_segment_counts integer[] := p_segment_counts;
     v_keys bytea[] := p_keys;
     v_frames bytea[] := p_frames;
+    -- Timers that can be claimed again, and those of them that wait first.
+    v_back tid[];
+    v_paused tid[];
     -- Of a row.
     v_lane integer;
     v_window integer;
@@ -354,15 +445,16 @@ declare
     v_timer integer;
     v_positions integer[];
 begin
-    select array_agg(l.held order by l.ordinal), array_agg(l.key order by l.ordinal)
-    into v_held, v_timer_keys
+    select array_agg(l.held order by l.ordinal), array_agg(l.tid order by l.ordinal),
+           array_agg(l.key order by l.ordinal)
+    into v_held, v_tids, v_timer_keys
     from (
-        select i.ordinal, t.key is not null as held,
+        select i.ordinal, t.tid is not null as held, t.tid,
                case when p_lane_dedup[i.lane] then t.key end as key
         from unnest(p_tenant_ids, p_queues, p_timer_keys, p_claim_tokens, p_lanes)
             with ordinality as i (tenant_id, queue, timer_key, claim_token, lane, ordinal)
         left join lateral (
-            select queen_store.key_of(t.transaction_id) as key
+            select t.ctid as tid, queen_store.key_of(t.transaction_id) as key
             from queen_store.timers t
             where t.tenant_id = i.tenant_id and t.queue = i.queue
               and t.timer_key = i.timer_key and t.claim_token = i.claim_token
@@ -496,21 +588,20 @@ begin
     end if;
 
     delete from queen_store.timers t
-    using unnest(p_tenant_ids, p_queues, p_timer_keys, p_claim_tokens, p_lanes, v_gone)
-        as i (tenant_id, queue, timer_key, claim_token, lane, gone)
-    where (v_verdicts[i.lane] = 'fired' or i.gone)
-      and t.tenant_id = i.tenant_id and t.queue = i.queue and t.timer_key = i.timer_key
-      and t.claim_token = i.claim_token;
+    where t.ctid = any (array(
+        select i.tid
+        from unnest(v_tids, p_lanes, v_gone) as i (tid, lane, gone)
+        where v_verdicts[i.lane] = 'fired' or i.gone));
     if array_length(array_remove(v_verdicts, 'fired'), 1) > 0 then
+        select array_agg(i.tid), array_agg(i.tid) filter (where v_verdicts[i.lane] = 'busy')
+        into v_back, v_paused
+        from unnest(v_tids, p_lanes, v_gone) as i (tid, lane, gone)
+        where v_verdicts[i.lane] not in ('fired', 'locked') and i.tid is not null and not i.gone;
         update queen_store.timers t
         set claim_token = null,
-            held_until = case when v_verdicts[i.lane] = 'busy' then
+            held_until = case when t.ctid = any (v_paused) then
                 clock_timestamp() + nullif(p_busy_pause_ms, 0) * interval '1 millisecond' end
-        from unnest(p_tenant_ids, p_queues, p_timer_keys, p_claim_tokens, p_lanes, v_held, v_gone)
-            as i (tenant_id, queue, timer_key, claim_token, lane, held, gone)
-        where v_verdicts[i.lane] not in ('fired', 'locked') and i.held and not i.gone
-          and t.tenant_id = i.tenant_id and t.queue = i.queue and t.timer_key = i.timer_key
-          and t.claim_token = i.claim_token;
+        where t.ctid = any (v_back);
     end if;
 
     return query
@@ -730,7 +821,7 @@ comment on function queen_store.read_timers(uuid, text, text[], text, integer, b
     'Timers of a queue in order of their keys, or those with given keys. Locks: none.';
 
 -- queen_store.count_timers: how many timers of a queue have keys that begin like this.
--- Called by  TimerProcedures
+-- Called by  TimerReads
 -- Locks      none
 -- Returns    their number
 -- Raises     nothing

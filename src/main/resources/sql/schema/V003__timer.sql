@@ -21,7 +21,10 @@ create table queen_store.timers (
     -- Of the queue and not of the timer: the timers of a lane are in one shard, so that its order
     -- is the order of one index range.
     shard smallint not null generated always as (
-        (hashtextextended(queue, uuid_hash_extended(tenant_id, 0)) & 63)::smallint) stored,
+        ((hashtextextended(queue, uuid_hash_extended(tenant_id, 0)) >> 58) & 63)::smallint) stored,
+    -- The queue as a number; those of a shard are one range of numbers.
+    source bigint not null generated always as (
+        hashtextextended(queue, uuid_hash_extended(tenant_id, 0))) stored,
     visible_at timestamptz not null generated always as (
         greatest(deliver_at, held_until)) stored,
     primary key (tenant_id, queue, timer_key)
@@ -37,6 +40,8 @@ create table queen_store.timers (
 -- A claim moves visible_at on purpose: what is claimed or waits after a failure leaves the head of
 -- the index, where the next claim begins.
 create index timers_shard_visible_at_idx on queen_store.timers (shard, visible_at);
+-- What is due in one queue, however much is due in others of its shard.
+create index timers_source_visible_at_idx on queen_store.timers (source, visible_at);
 
 do $$
 begin
@@ -68,6 +73,7 @@ comment on column queen_store.timers.held_until is
 comment on column queen_store.timers.created_at is 'When it was first scheduled.';
 comment on column queen_store.timers.updated_at is 'When it was last scheduled.';
 comment on column queen_store.timers.shard is 'One of 64 parts, by tenant and queue: claims take from all of them alike.';
+comment on column queen_store.timers.source is 'Hash of tenant and queue: so the due timers of one queue are found behind any number of others.';
 comment on column queen_store.timers.visible_at is 'When it can be claimed: deliver_at, or held_until where that is later.';
 
 -- As for keys: the answer to a transaction may be lost, and by the time anybody asks again a timer

@@ -122,6 +122,9 @@ class BrokerConfigTest {
                         "QUEEN_SWEEPER_MAX_ATTEMPTS", "18",
                         "QUEEN_SWEEPER_BACKOFF_MIN_MS", "19",
                         "QUEEN_SWEEPER_BACKOFF_MAX_MS", "20",
+                        "QUEEN_SWEEPER_PARALLELISM", "2",
+                        "QUEEN_SWEEPER_ISOLATE_ON_PERMANENT", "false",
+                        "QUEEN_SWEEPER_FIRE_RATE_PER_TENANT", "21",
                         "QUEEN_KV_USAGE_EVERY_MS", "4000",
                         "QUEEN_KV_QUOTA_REFRESH_MS", "5000",
                         "QUEEN_KV_QUOTA_RELEASE_PERCENT", "50",
@@ -183,6 +186,9 @@ class BrokerConfigTest {
                         18,
                         Duration.ofMillis(19),
                         Duration.ofMillis(20),
+                        2,
+                        false,
+                        21,
                         TimersConfig.DEFAULT.busyPause()),
                 config.timers());
     }

@@ -92,7 +92,7 @@ public final class KvVariables {
                     0,
                     1_000_000_000,
                     "calls/s",
-                    "The same for calls that write.");
+                    "The same for calls that write or schedule.");
     public static final Variable<Long> KV_WRITE_BURST =
             Variable.number(
                     "QUEEN_KV_WRITE_BURST",

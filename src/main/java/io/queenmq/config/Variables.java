@@ -358,6 +358,31 @@ public final class Variables {
                     "",
                     "How often a delivery may fail for a reason that lies in the message, until it becomes"
                             + " a dead letter of group `__timer__`.");
+    public static final Variable<Long> SWEEPER_PARALLELISM =
+            Variable.number(
+                    "QUEEN_SWEEPER_PARALLELISM",
+                    1,
+                    1,
+                    16,
+                    "commits",
+                    "Commits of scheduled messages that this broker has under way at once.");
+    public static final Variable<Boolean> SWEEPER_ISOLATE_ON_PERMANENT =
+            Variable.flag(
+                    "QUEEN_SWEEPER_ISOLATE_ON_PERMANENT",
+                    Optional.of(true),
+                    "true",
+                    "Whether messages are tried one by one where one of a commit cannot be stored; else all"
+                            + " of them count as failed once.");
+    public static final Variable<Long> SWEEPER_FIRE_RATE_PER_TENANT =
+            Variable.number(
+                    "QUEEN_SWEEPER_FIRE_RATE_PER_TENANT",
+                    Optional.empty(),
+                    "50 with `QUEEN_TENANCY_HEADER`, else 0",
+                    0,
+                    1_000_000,
+                    "messages/s",
+                    "Scheduled messages of a tenant that this broker delivers, and as many at once after a"
+                            + " pause; 0 = as many as are due.");
     public static final Variable<Long> SWEEPER_BACKOFF_MIN_MS =
             Variable.number(
                     "QUEEN_SWEEPER_BACKOFF_MIN_MS",
@@ -438,6 +463,9 @@ public final class Variables {
                         SWEEPER_DUE_CAP,
                         SWEEPER_MAX_FIRE_BYTES,
                         SWEEPER_MAX_ATTEMPTS,
+                        SWEEPER_PARALLELISM,
+                        SWEEPER_ISOLATE_ON_PERMANENT,
+                        SWEEPER_FIRE_RATE_PER_TENANT,
                         SWEEPER_BACKOFF_MIN_MS,
                         SWEEPER_BACKOFF_MAX_MS));
         sections.put(

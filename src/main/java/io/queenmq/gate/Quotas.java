@@ -20,9 +20,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What tenants may keep of keys and timers, as this broker knows it: quotas and measurements are
- * read now and then, and what calls of this broker may have added since is counted in memory. So a
- * quota holds a little late, and no call writes a counter. Any thread.
+ * What tenants may keep of keys and timers and how often they may call, as this broker knows it:
+ * quotas and measurements are read now and then, and what calls of this broker may have added since
+ * is counted in memory. So a quota holds a little late, and no call writes a counter. Any thread.
  */
 public final class Quotas implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger(Quotas.class.getName());
@@ -47,6 +47,7 @@ public final class Quotas implements AutoCloseable {
 
     private final QuotaConfig config;
     private final QuotaProcedures procedures;
+    private final RateLimit rateLimit;
     private final Clock clock;
     private final Loop loop;
 
@@ -63,8 +64,10 @@ public final class Quotas implements AutoCloseable {
     private volatile @Nullable Long readNanos;
 
     /** Reads them once, if the database answers. */
-    public Quotas(QuotaConfig config, Database database, Metrics metrics, Clock clock) {
+    public Quotas(
+            QuotaConfig config, KvRates rates, Database database, Metrics metrics, Clock clock) {
         this.config = config;
+        this.rateLimit = new RateLimit(rates, clock);
         this.procedures = new QuotaProcedures(database);
         this.clock = clock;
         this.lookedSoonNanos = new AtomicLong(clock.nanos() - LOOK_SOON_PAUSE.toNanos());
@@ -106,6 +109,16 @@ public final class Quotas implements AutoCloseable {
                             "grant_disabled",
                             "keys and timers are disabled for this tenant");
         }
+    }
+
+    /**
+     * Counts one call more of the tenant.
+     *
+     * @param writes whether anything in it writes or schedules
+     * @throws QueenException rate limited
+     */
+    public void takeTurn(UUID tenant, boolean writes) {
+        rateLimit.take(tenant, writes, of(tenant));
     }
 
     /** What a tenant may do beyond what it may keep. */

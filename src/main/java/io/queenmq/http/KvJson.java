@@ -167,6 +167,9 @@ final class KvJson {
         if (!page.truncated()) {
             return null;
         }
+        if (page.passed() != null) {
+            return page.passed();
+        }
         return page.rows().isEmpty() ? op.after() : page.rows().getLast().key();
     }
 

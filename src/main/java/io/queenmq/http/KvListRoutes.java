@@ -43,7 +43,11 @@ final class KvListRoutes {
         JsonBuffer json = new JsonBuffer(64 + 64 * namespaces.size()).raw("{\"namespaces\":[");
         for (Namespace namespace : namespaces) {
             json.raw(json.endsWith('[') ? "{\"namespace\":" : ",{\"namespace\":");
-            json.string(namespace.name()).raw(",\"keys\":").number(namespace.keys()).raw('}');
+            json.string(namespace.name()).raw(",\"keys\":").number(namespace.keys());
+            if (namespace.capped()) {
+                json.raw(",\"capped\":true");
+            }
+            json.raw('}');
         }
         exchange.ok(json.raw("]}"));
     }
@@ -108,9 +112,8 @@ final class KvListRoutes {
             KvJson.row(json, shown.row());
             json.raw(",\"expired\":").bool(shown.expired()).raw('}');
         }
-        json.raw("],\"truncated\":").bool(listing.truncated());
-        json.raw(",\"nextAfter\":")
-                .string(listing.truncated() ? listing.rows().getLast().row().key() : null);
+        json.raw("],\"truncated\":").bool(listing.nextAfter() != null);
+        json.raw(",\"nextAfter\":").string(listing.nextAfter());
         return json.raw(",\"bytes\":").number(listing.bytes()).raw('}');
     }
 }

@@ -20,11 +20,11 @@ public final class Kv {
     private final KvRules rules;
     private final KvReads reads;
     private final Bulkhead bulkhead;
-    private final RateLimit rateLimit;
     private final Switches switches;
     private final Quotas quotas;
     private final Counter disabled;
     private final Counter overQuota;
+    private final Counter rateLimited;
     private final Clock clock;
     private final KvMeters meters;
 
@@ -40,13 +40,15 @@ public final class Kv {
         this.rules = new KvRules(config);
         this.reads = new KvReads(coldReads, config);
         this.bulkhead = new Bulkhead(config, new KvProcedures(database), metrics, clock);
-        this.rateLimit = new RateLimit(config.rates(), metrics, clock);
         this.switches = switches;
         this.quotas = quotas;
         this.disabled =
                 metrics.counter(Bulkhead.REJECTED, Bulkhead.REJECTED_WHAT, "reason", "disabled");
         this.overQuota =
                 metrics.counter(Bulkhead.REJECTED, Bulkhead.REJECTED_WHAT, "reason", "quota");
+        this.rateLimited =
+                metrics.counter(
+                        Bulkhead.REJECTED, Bulkhead.REJECTED_WHAT, "reason", "rate_limited");
         this.clock = clock;
         this.meters = new KvMeters(metrics);
     }
@@ -101,14 +103,14 @@ public final class Kv {
             throw new QueenException(
                     Failure.KV_DISABLED, "keys are switched off; nothing of the call was done");
         }
-        countingRefusals(() -> quotas.requireGrant(caller.tenant()));
+        counting(overQuota, () -> quotas.requireGrant(caller.tenant()));
     }
 
-    private void countingRefusals(Runnable check) {
+    private static void counting(Counter refusals, Runnable check) {
         try {
             check.run();
         } catch (QueenException e) {
-            overQuota.increment();
+            refusals.increment();
             throw e;
         }
     }
@@ -119,14 +121,14 @@ public final class Kv {
      * @throws QueenException rate limited
      */
     void takeTurn(Caller caller, boolean writes) {
-        rateLimit.take(caller.tenant(), writes, quotas.of(caller.tenant()));
+        counting(rateLimited, () -> quotas.takeTurn(caller.tenant(), writes));
     }
 
     /** A call, and what it may add to what the tenant keeps. */
     private KvCall taken(Caller caller, List<KvOp> ops) {
         KvCall call = new KvCall(caller.tenant(), ops, config.readBytesMax());
         KvGrowth most = KvGrowth.most(ops);
-        countingRefusals(() -> quotas.takeKeys(caller.tenant(), most.rows(), most.bytes()));
+        counting(overQuota, () -> quotas.takeKeys(caller.tenant(), most.rows(), most.bytes()));
         return call;
     }
 

@@ -313,15 +313,19 @@ public final class KvCall {
     private static KvResult page(List<Row> rows) {
         List<KvResult.Row> found = new ArrayList<>(rows.size());
         boolean truncated = false;
+        String passed = null;
         for (Row row : rows) {
             switch (row.verdict()) {
                 case "row" -> found.add(row.found());
-                case "more", "cut" -> truncated = true;
+                case "more", "cut" -> {
+                    truncated = true;
+                    passed = row.key();
+                }
                 case "end" -> {}
                 default -> throw new IllegalStateException("a list said " + row.verdict());
             }
         }
-        return new KvResult.Page(found, truncated);
+        return new KvResult.Page(found, truncated, passed);
     }
 
     private static KvResult.Written written(KvOp.Guarded op, Row row) {

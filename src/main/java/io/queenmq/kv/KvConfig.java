@@ -1,5 +1,6 @@
 package io.queenmq.kv;
 
+import io.queenmq.gate.KvRates;
 import io.queenmq.gate.QuotaConfig;
 
 /**

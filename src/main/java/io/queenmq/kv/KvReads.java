@@ -6,15 +6,24 @@ import io.queenmq.db.ColdReads;
 import io.queenmq.model.QueenException;
 import io.queenmq.model.Slice;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /** What administrators see of keys, on connections of their own. Any thread. */
 public final class KvReads {
-    /** A namespace and how many keys it has, expired ones included, deleted ones not. */
-    public record Namespace(String name, long keys) {}
+    /** How many namespaces are told of, and how many keys of all of them are counted. */
+    private static final int NAMESPACES_MAX = 10_000;
+
+    private static final long COUNTED_MAX = 1_000_000;
+
+    /**
+     * A namespace and how many keys it has, expired ones included, deleted ones not.
+     *
+     * @param capped whether it has more
+     */
+    public record Namespace(String name, long keys, boolean capped) {}
 
     /**
      * Which keys to show.
@@ -36,17 +45,18 @@ public final class KvReads {
     /**
      * A page of keys.
      *
-     * @param truncated whether there are further ones
+     * @param nextAfter key behind which the next page begins; null = there are no further ones
      * @param bytes of keys and values on the page
      */
-    public record Listing(List<Shown> rows, boolean truncated, long bytes) {}
+    public record Listing(List<Shown> rows, @Nullable String nextAfter, long bytes) {}
 
     /**
      * A row of the database.
      *
      * @param found how many there are for the page, those included that it has no room for
+     * @param shown null = it only tells how far was read
      */
-    private record Listed(int bytes, int found, Shown shown) {}
+    private record Listed(String key, int bytes, int found, @Nullable Shown shown) {}
 
     private final KvConfig config;
     private final ColdQuery<Namespace> namespaces;
@@ -56,15 +66,14 @@ public final class KvReads {
         this.config = config;
         this.namespaces =
                 reads.query(
-                        "kv_namespaces",
-                        "select namespace, count(*) as keys from queen_store.kv"
-                                + " where tenant_id = ?::uuid"
-                                + " and expires_at is distinct from '-infinity'"
-                                + " group by namespace order by namespace",
+                        "list_namespaces",
+                        "select namespace, keys, capped"
+                                + " from queen_store.list_namespaces(?::uuid, ?, ?)",
                         row ->
                                 new Namespace(
                                         row.column("namespace").getString(),
-                                        row.column("keys").getLong()));
+                                        row.column("keys").getLong(),
+                                        row.column("capped").getBoolean()));
         this.page =
                 reads.query(
                         "list_kv",
@@ -78,9 +87,9 @@ public final class KvReads {
                         KvReads::listed);
     }
 
-    /** All namespaces of a tenant, in byte order. */
+    /** The namespaces of a tenant, in byte order. */
     public List<Namespace> namespaces(UUID tenant) {
-        return namespaces.ask(tenant);
+        return namespaces.ask(tenant, NAMESPACES_MAX, COUNTED_MAX);
     }
 
     /**
@@ -105,26 +114,46 @@ public final class KvReads {
                         filter.keysOnly(),
                         filter.withExpired(),
                         config.readBytesMax());
-        List<Shown> shown = rows.stream().limit(limit).map(Listed::shown).toList();
+        List<Listed> onPage = rows.stream().limit(limit).toList();
+        List<Shown> shown = new ArrayList<>(onPage.size());
+        for (Listed listed : onPage) {
+            if (listed.shown() != null) {
+                shown.add(listed.shown());
+            }
+        }
         return new Listing(
-                shown,
-                !rows.isEmpty() && rows.getFirst().found() > shown.size(),
-                rows.stream().limit(limit).mapToLong(Listed::bytes).sum());
+                shown, nextAfter(onPage), onPage.stream().mapToLong(Listed::bytes).sum());
+    }
+
+    private static @Nullable String nextAfter(List<Listed> page) {
+        if (page.isEmpty()) {
+            return null;
+        }
+        Listed last = page.getLast();
+        return last.shown() == null || last.found() > page.size() ? last.key() : null;
     }
 
     private static Listed listed(DbRow row) {
-        Instant updatedAt = Objects.requireNonNull(ColdQuery.instant(row, "updated_at"));
-        String value = row.column("value").as(String.class).orElse(null);
         return new Listed(
+                row.column("key").getString(),
                 row.column("bytes").getInt(),
                 row.column("found").getInt(),
-                new Shown(
-                        new KvResult.Row(
-                                row.column("key").getString(),
-                                value == null ? null : Slice.utf8(value),
-                                row.column("version").getLong(),
-                                ColdQuery.instant(row, "expires_at"),
-                                updatedAt),
-                        row.column("expired").getBoolean()));
+                shown(row));
+    }
+
+    private static @Nullable Shown shown(DbRow row) {
+        Instant updatedAt = ColdQuery.instant(row, "updated_at");
+        if (updatedAt == null) {
+            return null;
+        }
+        String value = row.column("value").as(String.class).orElse(null);
+        return new Shown(
+                new KvResult.Row(
+                        row.column("key").getString(),
+                        value == null ? null : Slice.utf8(value),
+                        row.column("version").getLong(),
+                        ColdQuery.instant(row, "expires_at"),
+                        updatedAt),
+                row.column("expired").getBoolean());
     }
 }

@@ -36,8 +36,12 @@ public sealed interface KvResult {
      */
     record GotMany(List<Row> rows, List<String> missing, boolean truncated) implements KvResult {}
 
-    /** Of a prefix: a page, and whether there are further keys. */
-    record Page(List<Row> rows, boolean truncated) implements KvResult {}
+    /**
+     * Of a prefix: a page, and whether there may be further keys.
+     *
+     * @param passed last key that was read, where that is behind those of the page; else null
+     */
+    record Page(List<Row> rows, boolean truncated, @Nullable String passed) implements KvResult {}
 
     /**
      * Of a write or a check.

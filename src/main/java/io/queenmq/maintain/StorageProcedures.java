@@ -206,30 +206,46 @@ final class StorageProcedures {
         return counted("sweep_bundles", "select queen_store.sweep_bundles(?)", rowsMax);
     }
 
-    /** How many keys have expired and are still there, and for how long the first one has. */
-    record KvBacklog(int expired, double lagSeconds) {
-        static final KvBacklog NONE = new KvBacklog(0, 0);
+    /**
+     * Keys that wait to be removed, and for how long the first one has.
+     *
+     * @param nextFrom where another look may begin that need not see everything; null = only at the
+     *     beginning
+     */
+    record KvBacklog(int expired, double lagSeconds, @Nullable OffsetDateTime nextFrom) {
+        static final KvBacklog NONE = new KvBacklog(0, 0, null);
     }
 
-    KvBacklog kvBacklog(int most) {
+    /** Looks from there on; null = from the beginning. */
+    KvBacklog kvBacklog(int most, @Nullable OffsetDateTime from) {
         return database.repeatable(
                 "kv_backlog",
                 session -> {
                     try (PreparedStatement statement =
                             session.connection()
                                     .prepareStatement(
-                                            "select expired, lag_seconds from"
+                                            "select expired, lag_seconds, next_from from"
                                                     + " queen_store.kv_backlog(clock_timestamp(),"
-                                                    + " ?)")) {
+                                                    + " ?, ?)")) {
                         statement.setInt(1, most);
+                        statement.setObject(2, from);
                         return Rows.only(
-                                statement, row -> new KvBacklog(row.getInt(1), row.getDouble(2)));
+                                statement,
+                                row ->
+                                        new KvBacklog(
+                                                row.getInt(1),
+                                                row.getDouble(2),
+                                                row.getObject(3, OffsetDateTime.class)));
                     }
                 });
     }
 
-    int pruneKv(int rowsMax) {
-        return counted("prune_kv", "select queen_store.prune_kv(clock_timestamp(), ?)", rowsMax);
+    int pruneKv(int rowsMax, @Nullable OffsetDateTime from) {
+        return counted(
+                "prune_kv",
+                "select queen_store.prune_kv(clock_timestamp(), ?, ?::timestamptz)",
+                rowsMax,
+                from);
     }
 
     int sweepHistory(Duration age, int rowsMax) {

@@ -42,6 +42,8 @@ final class Sweeper {
     private final TimersConfig config;
     private final Database database;
     private final TimerProcedures procedures;
+    private final FireRates rates;
+    private final TimerLooks looks;
     private final TimerAlarm alarm;
     private final BooleanSupplier hears;
     private final BooleanSupplier fires;
@@ -63,6 +65,7 @@ final class Sweeper {
             TimersConfig config,
             Database database,
             TimerProcedures procedures,
+            FireRates rates,
             TimerAlarm alarm,
             BooleanSupplier hears,
             BooleanSupplier fires,
@@ -74,6 +77,8 @@ final class Sweeper {
         this.config = config;
         this.database = database;
         this.procedures = procedures;
+        this.rates = rates;
+        this.looks = new TimerLooks(config, procedures, rates, clock);
         this.alarm = alarm;
         this.hears = hears;
         this.fires = fires;
@@ -91,10 +96,11 @@ final class Sweeper {
         boolean held = false;
         while (!stopping) {
             try {
-                alarm.looking();
+                long asked = alarm.looking();
+                looks.begin();
                 boolean on = fires.getAsBoolean();
                 int claimed = on ? cycle() : 0;
-                Probe probe = procedures.probe(config.dueMax());
+                Probe probe = looks.probe();
                 long nanos = clock.nanos();
                 meters.looked(probe, nanos);
                 atWork.run();
@@ -109,9 +115,12 @@ final class Sweeper {
                     rest(ThreadLocalRandom.current().nextInt(HELD_PAUSE_MIN_MS, HELD_PAUSE_MAX_MS));
                 } else {
                     Duration longest =
-                            hears.getAsBoolean() ? config.idleSleepMax() : config.deafSleepMax();
+                            looks.sleep(
+                                    hears.getAsBoolean()
+                                            ? config.idleSleepMax()
+                                            : config.deafSleepMax());
                     meters.sleeps(longest);
-                    alarm.await(probe.readAt(), nanos, probe.next(), longest);
+                    alarm.await(asked, probe.readAt(), nanos, probe.next(), longest);
                 }
             } catch (QueenException e) {
                 if (e.failure() == Failure.STOPPING || !isTransient(e)) {
@@ -157,11 +166,7 @@ final class Sweeper {
                     && claimed < config.cycleMax()
                     && clock.nanos() - start < config.lease().toNanos() / 2) {
                 long claimNanos = clock.nanos();
-                Claim claim =
-                        procedures.claim(
-                                config.claimBatch(),
-                                config.fireBytesMax(),
-                                config.lease().toMillis());
+                Claim claim = looks.claim();
                 claimed += claim.timers().size();
                 more = claim.timers().size() >= config.claimBatch() && !stopping;
                 if (claim.claimedAt() != null) {
@@ -179,14 +184,14 @@ final class Sweeper {
 
     private void fire(List<ClaimedTimer> timers, Instant claimedAt, long claimNanos)
             throws InterruptedException {
-        List<List<List<ClaimedTimer>>> lanes = LaneVolley.byLane(seal(timers));
+        List<List<List<ClaimedTimer>>> lanes = LaneBatch.byLane(seal(timers));
         for (int run = 0; !lanes.isEmpty(); run++) {
-            List<LaneVolley> volley = new ArrayList<>(lanes.size());
+            List<LaneBatch> batch = new ArrayList<>(lanes.size());
             for (List<List<ClaimedTimer>> lane : lanes) {
-                volley.add(LaneVolley.of(lane.get(run)));
+                batch.add(LaneBatch.of(lane.get(run)));
             }
             List<Boolean> done =
-                    fire(volley, claimedAt.plusNanos(clock.nanos() - claimNanos), LOCKED_TRIES);
+                    fire(batch, claimedAt.plusNanos(clock.nanos() - claimNanos), LOCKED_TRIES);
             List<List<List<ClaimedTimer>>> rest = new ArrayList<>();
             for (int i = 0; i < lanes.size(); i++) {
                 List<List<ClaimedTimer>> lane = lanes.get(i);
@@ -236,33 +241,33 @@ final class Sweeper {
      *
      * @param tries how often lanes are tried again of which somebody has locked a timer
      */
-    private List<Boolean> fire(List<LaneVolley> volley, Instant at, int tries)
+    private List<Boolean> fire(List<LaneBatch> batch, Instant at, int tries)
             throws InterruptedException {
         List<Fired> verdicts;
         try {
-            verdicts = procedures.fire(volley, config.busyPause().toMillis());
+            verdicts = procedures.fire(batch, config.busyPause().toMillis());
         } catch (QueenException e) {
             if (LostAnswer.decide(database, e)) {
                 // They may be in the log, and polls waiting for them.
                 ready.anythingMoved();
             }
-            return afterFailure(volley, at, tries, e);
+            return afterFailure(batch, at, tries, e);
         }
-        Boolean[] done = new Boolean[volley.size()];
-        List<LaneWrites.Lane> written = new ArrayList<>(volley.size());
+        Boolean[] done = new Boolean[batch.size()];
+        List<LaneWrites.Lane> written = new ArrayList<>(batch.size());
         List<Integer> locked = new ArrayList<>(0);
         for (Fired fired : verdicts) {
             if (fired.verdict().equals("locked")) {
                 locked.add(fired.lane());
             } else {
-                done[fired.lane()] = conclude(volley.get(fired.lane()), fired, at, written);
+                done[fired.lane()] = conclude(batch.get(fired.lane()), fired, at, written);
             }
         }
         if (!written.isEmpty()) {
             ready.written(written);
         }
         if (!locked.isEmpty()) {
-            List<Boolean> later = locked(locked.stream().map(volley::get).toList(), at, tries);
+            List<Boolean> later = locked(locked.stream().map(batch::get).toList(), at, tries);
             for (int i = 0; i < locked.size(); i++) {
                 done[locked.get(i)] = later.get(i);
             }
@@ -274,7 +279,7 @@ final class Sweeper {
      * Somebody holds a timer that is claimed, as whoever came too late to cancel it does for a
      * moment. These lanes are claimed still: given back, they would wait for the end of the claim.
      */
-    private List<Boolean> locked(List<LaneVolley> lanes, Instant at, int tries)
+    private List<Boolean> locked(List<LaneBatch> lanes, Instant at, int tries)
             throws InterruptedException {
         if (tries > 0) {
             rest(config.busyPause().toMillis());
@@ -286,45 +291,49 @@ final class Sweeper {
     }
 
     private List<Boolean> afterFailure(
-            List<LaneVolley> volley, Instant at, int tries, QueenException why)
+            List<LaneBatch> batch, Instant at, int tries, QueenException why)
             throws InterruptedException {
         boolean tooLong = why.failure() == Failure.DEADLINE;
-        if (volley.size() > 1 && (tooLong || TimerProcedures.mayLieInTimers(why))) {
-            List<Boolean> done = new ArrayList<>(volley.size());
-            for (LaneVolley lane : volley) {
+        if (!config.isolates() && TimerProcedures.mayLieInTimers(why)) {
+            fail(batch.stream().flatMap(lane -> lane.timers().stream()).toList(), why);
+            return undone(batch);
+        }
+        if (batch.size() > 1 && (tooLong || TimerProcedures.mayLieInTimers(why))) {
+            List<Boolean> done = new ArrayList<>(batch.size());
+            for (LaneBatch lane : batch) {
                 done.addAll(fire(List.of(lane), at, tries));
             }
             return done;
         }
         if (!TimerProcedures.mayLieInTimers(why)) {
             // A lane that takes too long by itself must not stop the others each time.
-            giveBack(volley, tooLong ? config.pauseMax() : config.pauseMin());
-            return undone(volley);
+            giveBack(batch, tooLong ? config.pauseMax() : config.pauseMin());
+            return undone(batch);
         }
-        LaneVolley lane = volley.getFirst();
+        LaneBatch lane = batch.getFirst();
         if (lane.timers().size() == 1) {
             fail(lane.timers(), why);
             return List.of(true);
         }
         boolean done = true;
         for (ClaimedTimer timer : lane.timers()) {
-            done &= fire(List.of(LaneVolley.of(List.of(timer))), at, tries).getFirst();
+            done &= fire(List.of(LaneBatch.of(List.of(timer))), at, tries).getFirst();
         }
         return List.of(done);
     }
 
-    private void giveBack(List<LaneVolley> lanes, Duration pause) {
+    private void giveBack(List<LaneBatch> lanes, Duration pause) {
         List<ClaimedTimer> timers = lanes.stream().flatMap(lane -> lane.timers().stream()).toList();
         meters.failed(FailureClass.TRANSIENT, timers.size());
         release(timers, pause);
     }
 
-    private static List<Boolean> undone(List<LaneVolley> lanes) {
+    private static List<Boolean> undone(List<LaneBatch> lanes) {
         return lanes.stream().map(_ -> false).toList();
     }
 
     private boolean conclude(
-            LaneVolley lane, Fired fired, Instant at, List<LaneWrites.Lane> written) {
+            LaneBatch lane, Fired fired, Instant at, List<LaneWrites.Lane> written) {
         meters.duplicate.increment(fired.dropped());
         switch (fired.verdict()) {
             case "fired" -> {
@@ -334,6 +343,7 @@ final class Sweeper {
                     meters.lag.record(Duration.between(timer.deliverAt(), at));
                 }
                 counts.stored(fired.queueId(), messages, lane.bytes());
+                rates.delivered(lane.tenant(), messages);
                 written.add(
                         new LaneWrites.Lane(
                                 lane.tenant(),

@@ -10,8 +10,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Wakes the sweeper at the time of the earliest timer that anybody told of, and tells other brokers
- * of times that are earlier than those they know. Any thread.
+ * Wakes the sweepers at the time of the earliest timer that anybody told of, and tells other
+ * brokers of times that are earlier than those they know. Any thread.
  */
 public final class TimerAlarm {
     private static final long NEVER = Long.MAX_VALUE;
@@ -22,9 +22,12 @@ public final class TimerAlarm {
     /** Guards everything below. */
     private final ReentrantLock alarmLock = new ReentrantLock();
 
-    private final Condition rung = alarmLock.newCondition();
+    private final Condition woken = alarmLock.newCondition();
 
-    /** Earliest time told of since the sweeper last looked, in ms of the database's clock. */
+    /** How often somebody asked for a look. */
+    private long asked;
+
+    /** Earliest time told of since a sweeper last looked, in ms of the database's clock. */
     private long earliestMs = NEVER;
 
     /**
@@ -47,34 +50,34 @@ public final class TimerAlarm {
     /** This broker has scheduled a message; called after the commit. */
     public void scheduled(Instant deliverAt) {
         long ms = deliverAt.toEpochMilli();
-        if (ring(ms)) {
+        if (wake(ms)) {
             outbox.timerDue(ms);
         }
     }
 
     /** Somebody else has. */
     public void heard(long deliverAtMs) {
-        ring(deliverAtMs);
+        wake(deliverAtMs);
     }
 
     /** Something may have been scheduled that nobody told of. */
     public void look() {
         alarmLock.lock();
         try {
-            earliestMs = Long.MIN_VALUE;
-            rung.signalAll();
+            asked++;
+            woken.signalAll();
         } finally {
             alarmLock.unlock();
         }
     }
 
     /** Whether the others do not know of a time that is as early. */
-    private boolean ring(long ms) {
+    private boolean wake(long ms) {
         alarmLock.lock();
         try {
             if (ms < earliestMs) {
                 earliestMs = ms;
-                rung.signalAll();
+                woken.signalAll();
             }
             Long ahead = aheadMs;
             boolean news =
@@ -90,11 +93,16 @@ public final class TimerAlarm {
         }
     }
 
-    /** The sweeper is about to look: what is told from now on it may not see. */
-    void looking() {
+    /**
+     * A sweeper is about to look: what is told from now on it may not see.
+     *
+     * @return how often somebody has asked for a look so far
+     */
+    long looking() {
         alarmLock.lock();
         try {
             earliestMs = NEVER;
+            return asked;
         } finally {
             alarmLock.unlock();
         }
@@ -103,11 +111,12 @@ public final class TimerAlarm {
     /**
      * Waits until a timer can be claimed.
      *
+     * @param seen what {@link #looking} said: whoever has asked since then is obeyed at once
      * @param readAt what the database's clock showed at {@code readNanos}
      * @param next earliest time that was found; null = there is none
      * @param longest after so long the sweeper looks whatever it knows
      */
-    void await(Instant readAt, long readNanos, @Nullable Instant next, Duration longest)
+    void await(long seen, Instant readAt, long readNanos, @Nullable Instant next, Duration longest)
             throws InterruptedException {
         alarmLock.lockInterruptibly();
         try {
@@ -117,8 +126,8 @@ public final class TimerAlarm {
             long nextMs = next == null ? NEVER : next.plusNanos(999_999).toEpochMilli();
             long deadlineNanos = readNanos + longest.toNanos();
             long left = left(readAt, readNanos, nextMs, deadlineNanos);
-            while (left > 0) {
-                rung.awaitNanos(left);
+            while (left > 0 && asked == seen) {
+                woken.awaitNanos(left);
                 left = left(readAt, readNanos, nextMs, deadlineNanos);
             }
         } finally {
@@ -129,9 +138,6 @@ public final class TimerAlarm {
     private long left(Instant readAt, long readNanos, long nextMs, long deadlineNanos) {
         long now = clock.nanos();
         long dueMs = Math.min(nextMs, earliestMs);
-        if (dueMs == Long.MIN_VALUE) {
-            return 0;
-        }
         long untilDeadline = deadlineNanos - now;
         if (dueMs == NEVER) {
             return untilDeadline;

@@ -10,6 +10,8 @@ import io.queenmq.timer.TimerProcedures.Probe;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -33,11 +35,14 @@ final class TimerMeters {
         QUOTA,
         HORIZON,
         GATED,
+        RATE,
         UNAVAILABLE,
         DISABLED
     }
 
-    final Counter changed;
+    private static final List<String> RESULTS =
+            List.of("scheduled", "rescheduled", "cancelled", "absent", "too_late");
+
     final Counter fired;
     final Counter duplicate;
     final Counter stale;
@@ -46,6 +51,7 @@ final class TimerMeters {
     final Counter held;
     final Timer lag;
     final PhaseMeters phase;
+    private final Map<String, Counter> changed = new HashMap<>();
     private final Map<Rejection, Counter> rejected = new EnumMap<>(Rejection.class);
     private final Map<FailureClass, Counter> failures = new EnumMap<>(FailureClass.class);
     private final Clock clock;
@@ -60,10 +66,15 @@ final class TimerMeters {
      */
     TimerMeters(Metrics metrics, Clock clock, int dueMax, boolean sweeps) {
         this.clock = clock;
-        changed =
-                metrics.counter(
-                        "queen_timers_changed_total",
-                        "Operations on timers, those included that found nothing to change.");
+        for (String each : RESULTS) {
+            changed.put(
+                    each,
+                    metrics.counter(
+                            "queen_timers_changed_total",
+                            "Operations on timers, by what became of them.",
+                            "result",
+                            each));
+        }
         String fires = "queen_timers_fired_total";
         String ofFires =
                 "Timers that are gone: stored as messages, or dropped as duplicates; or lost to"
@@ -102,7 +113,8 @@ final class TimerMeters {
         held =
                 metrics.counter(
                         "queen_sweeper_skip_locked_total",
-                        "Looks that found timers due, and every one of them held by somebody.");
+                        "Looks that found timers due, and none to have: held by somebody, or of"
+                                + " tenants that have had their share.");
         if (!sweeps) {
             // It never looks, and nothing found must not read as nothing due.
             return;
@@ -120,6 +132,20 @@ final class TimerMeters {
                 "queen_sweeper_sleep_milliseconds",
                 "Longest time from the last look to the next.",
                 () -> sleepMs);
+    }
+
+    void changed(List<TimerResult> results) {
+        for (TimerResult result : results) {
+            String name =
+                    switch (result) {
+                        case TimerResult.Scheduled scheduled ->
+                                scheduled.replaced() ? "rescheduled" : "scheduled";
+                        case TimerResult.Cancelled _ -> "cancelled";
+                        case TimerResult.Absent _ -> "absent";
+                        case TimerResult.TooLate _ -> "too_late";
+                    };
+            count(changed, name, 1);
+        }
     }
 
     void failed(FailureClass reason, int timers) {
@@ -142,10 +168,10 @@ final class TimerMeters {
                     case PAYLOAD_TOO_LARGE -> Rejection.PAYLOAD_TOO_LARGE;
                     case TIMER_HORIZON_EXCEEDED -> Rejection.HORIZON;
                     case FEATURE_GATED -> Rejection.GATED;
+                    case RATE_LIMITED -> Rejection.RATE;
                     case TIMERS_QUOTA_EXCEEDED, KV_QUOTA_EXCEEDED -> Rejection.QUOTA;
                     case TIMERS_DISABLED, KV_DISABLED -> Rejection.DISABLED;
                     case OVERLOADED,
-                            RATE_LIMITED,
                             BUSY,
                             DATABASE_AWAY,
                             OUTCOME_UNKNOWN,

@@ -9,11 +9,14 @@ import java.sql.Array;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Function;
@@ -25,13 +28,13 @@ import org.jspecify.annotations.Nullable;
 public final class TimerProcedures {
     private static final String CHANGE =
             "select ordinal, status, transaction_id, deliver_at"
-                    + " from queen_store.change_timers(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+                    + " from queen_store.change_timers(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     private static final String PROBE =
-            "select read_at, next_at, due, oldest_due_at from queen_store.probe_timers(?)";
+            "select read_at, next_at, due, oldest_due_at from queen_store.probe_timers(?, ?, ?)";
     private static final String CLAIM =
             "select tenant_id, queue, timer_key, claim_token, partition, deliver_at,"
                     + " transaction_id, message_id, payload, encrypted, dedup, producer,"
-                    + " queue_encrypts, claimed_at from queen_store.claim_timers(?, ?, ?)";
+                    + " queue_encrypts, claimed_at from queen_store.claim_timers(?, ?, ?, ?, ?, ?, ?)";
     private static final String FIRE =
             "select lane, verdict, queue_id, partition_id, last_offset, dropped"
                     + " from queen_store.fire_timers(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
@@ -42,7 +45,9 @@ public final class TimerProcedures {
             "select timer_key, partition, deliver_at, transaction_id, message_id, payload,"
                     + " encrypted, dedup, producer, attempts, last_error, claimed, created_at,"
                     + " updated_at from queen_store.read_timers(?, ?, ?, ?, ?, ?)";
-    private static final String COUNT = "select queen_store.count_timers(?, ?, ?)";
+
+    /** How long a call waits for a timer that somebody holds. */
+    private static final int WAIT_MS = 2_000;
 
     /**
      * Data exception, integrity constraint, program limit, raise of a trigger; our own refusals.
@@ -96,6 +101,7 @@ public final class TimerProcedures {
                             session.connection().prepareStatement(CHANGE)) {
                         statement.setObject(1, changes.tenant());
                         bind(statement, 2, changes);
+                        statement.setInt(14, WAIT_MS);
                         return results(statement, changes);
                     }
                 });
@@ -161,13 +167,21 @@ public final class TimerProcedures {
         return all;
     }
 
-    Probe probe(int dueMax) {
+    /**
+     * Looks for the next timer.
+     *
+     * @param from leaves out what could be claimed before; null = nothing
+     * @param within leaves out what cannot be for so long; null = nothing
+     */
+    Probe probe(int dueMax, @Nullable Instant from, @Nullable Duration within) {
         return database.repeatable(
                 "probe_timers",
                 session -> {
                     try (PreparedStatement statement =
                             session.connection().prepareStatement(PROBE)) {
                         statement.setInt(1, dueMax);
+                        statement.setObject(2, utc(from));
+                        statement.setObject(3, within == null ? null : within.toMillis());
                         return Rows.only(
                                 statement,
                                 row ->
@@ -180,7 +194,13 @@ public final class TimerProcedures {
                 });
     }
 
-    Claim claim(int limit, long bytesMax, long leaseMs) {
+    /**
+     * Takes timers that are due.
+     *
+     * @param from leaves out what could be claimed before; null = nothing
+     */
+    Claim claim(int limit, long bytesMax, long leaseMs, @Nullable Instant from, FireRates rates) {
+        Map<UUID, Integer> left = rates.left();
         return database.call(
                 "claim_timers",
                 session -> {
@@ -189,6 +209,10 @@ public final class TimerProcedures {
                         statement.setInt(1, limit);
                         statement.setLong(2, bytesMax);
                         statement.setInt(3, (int) leaseMs);
+                        statement.setObject(4, utc(from));
+                        statement.setObject(5, rates.most());
+                        array(statement, 6, "uuid", left.keySet().toArray());
+                        array(statement, 7, "int4", left.values().toArray());
                         List<ClaimedTimer> timers = new ArrayList<>();
                         Instant claimedAt = null;
                         try (ResultSet row = statement.executeQuery()) {
@@ -223,7 +247,7 @@ public final class TimerProcedures {
     }
 
     /** Fires the timers of lanes that are all different; one verdict per lane, in their order. */
-    List<Fired> fire(List<LaneVolley> lanes, long busyPauseMs) {
+    List<Fired> fire(List<LaneBatch> lanes, long busyPauseMs) {
         List<ClaimedTimer> timers = new ArrayList<>();
         List<Integer> timerLanes = new ArrayList<>();
         List<Segment> segments = new ArrayList<>();
@@ -245,32 +269,24 @@ public final class TimerProcedures {
                             session.connection().prepareStatement(FIRE)) {
                         names(statement, timers);
                         array(statement, 5, "int4", timerLanes.toArray(Integer[]::new));
-                        array(statement, 6, "uuid", column(lanes, LaneVolley::tenant, UUID[]::new));
-                        array(
-                                statement,
-                                7,
-                                "text",
-                                column(lanes, LaneVolley::queue, String[]::new));
+                        array(statement, 6, "uuid", column(lanes, LaneBatch::tenant, UUID[]::new));
+                        array(statement, 7, "text", column(lanes, LaneBatch::queue, String[]::new));
                         array(
                                 statement,
                                 8,
                                 "text",
-                                column(lanes, LaneVolley::partition, String[]::new));
-                        array(
-                                statement,
-                                9,
-                                "int8",
-                                column(lanes, LaneVolley::flushId, Long[]::new));
+                                column(lanes, LaneBatch::partition, String[]::new));
+                        array(statement, 9, "int8", column(lanes, LaneBatch::flushId, Long[]::new));
                         array(
                                 statement,
                                 10,
                                 "bool",
-                                column(lanes, LaneVolley::dedup, Boolean[]::new));
+                                column(lanes, LaneBatch::dedup, Boolean[]::new));
                         array(
                                 statement,
                                 11,
                                 "bool",
-                                column(lanes, LaneVolley::sealed, Boolean[]::new));
+                                column(lanes, LaneBatch::sealed, Boolean[]::new));
                         array(statement, 12, "int4", segmentLanes.toArray(Integer[]::new));
                         array(
                                 statement,
@@ -402,20 +418,6 @@ public final class TimerProcedures {
                 instant(row, 14));
     }
 
-    long count(UUID tenant, String queue, String prefix) {
-        return database.repeatable(
-                "count_timers",
-                session -> {
-                    try (PreparedStatement statement =
-                            session.connection().prepareStatement(COUNT)) {
-                        statement.setObject(1, tenant);
-                        statement.setString(2, queue);
-                        statement.setString(3, prefix);
-                        return Rows.only(statement, row -> row.getLong(1));
-                    }
-                });
-    }
-
     /** The first four arguments of whatever is done with claimed timers. */
     private static void names(PreparedStatement statement, List<ClaimedTimer> timers)
             throws SQLException {
@@ -437,6 +439,10 @@ public final class TimerProcedures {
             throws SQLException {
         Array array = values == null ? null : statement.getConnection().createArrayOf(type, values);
         statement.setArray(parameter, array);
+    }
+
+    private static @Nullable OffsetDateTime utc(@Nullable Instant instant) {
+        return instant == null ? null : instant.atOffset(ZoneOffset.UTC);
     }
 
     private static Instant instant(ResultSet row, int column) throws SQLException {

@@ -2,6 +2,7 @@ package io.queenmq.timer;
 
 import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.count.Counts;
+import io.queenmq.db.ColdReads;
 import io.queenmq.db.Database;
 import io.queenmq.db.LostAnswer;
 import io.queenmq.gate.Quotas;
@@ -19,6 +20,7 @@ import io.queenmq.runtime.Clock;
 import io.queenmq.runtime.Loop;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,7 +31,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The use cases of timers, called from the thread of the request, which waits for the database; and
- * the sweeper, which fires them on a thread of its own.
+ * the sweepers, which fire them on threads of their own.
  */
 public final class Timers implements AutoCloseable {
     private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
@@ -38,19 +40,21 @@ public final class Timers implements AutoCloseable {
     private final TimersConfig config;
     private final Database database;
     private final TimerProcedures procedures;
+    private final TimerReads reads;
     private final QueueCatalog catalog;
     private final PayloadCipher cipher;
     private final TimerAlarm alarm;
-    private final Sweeper sweeper;
+    private final List<Sweeper> sweepers = new ArrayList<>();
     private final Switches switches;
     private final Quotas quotas;
     private final UuidMint mint;
     private final TimerMeters meters;
     private final Metrics metrics;
     private final Clock clock;
-    private @Nullable Loop loop;
+    private final List<Loop> loops = new ArrayList<>();
 
     /**
+     * @param coldReads for what has no bound
      * @param catalog says which queues encrypt
      * @param ready told of lanes that got messages
      * @param counts told of the messages
@@ -62,6 +66,7 @@ public final class Timers implements AutoCloseable {
     public Timers(
             TimersConfig config,
             Database database,
+            ColdReads coldReads,
             QueueCatalog catalog,
             ReadyLanes ready,
             Counts counts,
@@ -76,6 +81,7 @@ public final class Timers implements AutoCloseable {
         this.config = config;
         this.database = database;
         this.procedures = new TimerProcedures(database);
+        this.reads = new TimerReads(coldReads);
         this.catalog = catalog;
         this.cipher = cipher;
         this.alarm = alarm;
@@ -85,25 +91,33 @@ public final class Timers implements AutoCloseable {
         this.meters = new TimerMeters(metrics, clock, config.dueMax(), config.fires());
         this.metrics = metrics;
         this.clock = clock;
-        this.sweeper =
-                new Sweeper(
-                        config,
-                        database,
-                        procedures,
-                        alarm,
-                        hears,
-                        () -> switches.isOn(Switch.TIMERS_FIRE),
-                        ready,
-                        counts,
-                        cipher,
-                        meters,
-                        clock);
+        FireRates rates = new FireRates(config.fireRate(), clock);
+        for (int i = 0; i < config.parallelism(); i++) {
+            sweepers.add(
+                    new Sweeper(
+                            config,
+                            database,
+                            procedures,
+                            rates,
+                            alarm,
+                            hears,
+                            () -> switches.isOn(Switch.TIMERS_FIRE),
+                            ready,
+                            counts,
+                            cipher,
+                            meters,
+                            clock));
+        }
     }
 
     /** Begins to fire, unless the settings leave that to other brokers. */
     public void start() {
-        if (config.fires()) {
-            loop = Loop.startStanding("sweeper", SWEEPER_PAUSE, sweeper::sweep, metrics, clock);
+        if (!config.fires()) {
+            return;
+        }
+        for (Sweeper sweeper : sweepers) {
+            String name = loops.isEmpty() ? "sweeper" : "sweeper-" + (loops.size() + 1);
+            loops.add(Loop.startStanding(name, SWEEPER_PAUSE, sweeper::sweep, metrics, clock));
         }
     }
 
@@ -115,10 +129,10 @@ public final class Timers implements AutoCloseable {
      * Carries out all operations or none.
      *
      * @return one result per operation, in their order
-     * @throws QueenException {@code TIMERS_DISABLED}, {@code FEATURE_GATED}, {@code
-     *     TIMER_HORIZON_EXCEEDED}, {@code TIMERS_QUOTA_EXCEEDED}; {@code QUEUE_ENCRYPTED}: the
-     *     queue encrypts and there is no key; {@code BAD_REQUEST}: it encrypts, and the payload is
-     *     an envelope; or a timer twice
+     * @throws QueenException {@code TIMERS_DISABLED}, {@code FEATURE_GATED}, {@code RATE_LIMITED},
+     *     {@code TIMER_HORIZON_EXCEEDED}, {@code TIMERS_QUOTA_EXCEEDED}; {@code QUEUE_ENCRYPTED}:
+     *     the queue encrypts and there is no key; {@code BAD_REQUEST}: it encrypts, and the payload
+     *     is an envelope; or a timer twice
      */
     public List<TimerResult> change(Caller caller, List<TimerOp> ops) {
         if (ops.isEmpty()) {
@@ -157,7 +171,7 @@ public final class Timers implements AutoCloseable {
     /** Timers have been changed, by a call of their own or by that of a transaction. */
     void changed(TimerChanges changes, List<TimerResult> results) {
         giveBack(changes, results);
-        meters.changed.increment(results.size());
+        meters.changed(results);
         tell(results);
     }
 
@@ -209,7 +223,7 @@ public final class Timers implements AutoCloseable {
         return changes;
     }
 
-    /** Whether new timers are taken of anybody, then of this tenant. */
+    /** Whether new timers are taken of anybody, then of this tenant, and now. */
     private void requireOpen(UUID tenant) {
         if (!switches.isOn(Switch.TIMERS_SCHEDULE)) {
             throw new QueenException(
@@ -218,6 +232,7 @@ public final class Timers implements AutoCloseable {
                             + " without them are not");
         }
         quotas.requireGrant(tenant);
+        quotas.takeTurn(tenant, true);
     }
 
     /** What of the quota the call had taken and turned out not to need. */
@@ -296,23 +311,26 @@ public final class Timers implements AutoCloseable {
         return procedures.list(tenant, queue, after, limit);
     }
 
-    /** How many timers of a queue have keys that begin like this. */
+    /**
+     * How many timers of a queue have keys that begin like this.
+     *
+     * @throws QueenException also {@code OVERLOADED}: too many are being counted
+     */
     public long count(UUID tenant, String queue, String prefix) {
-        return procedures.count(tenant, queue, prefix);
+        return reads.count(tenant, queue, prefix);
     }
 
     /** Lets what is claimed be fired. */
     @Override
     public void close() {
-        if (loop == null) {
-            return;
-        }
+        loops.forEach(Loop::wake);
         try {
-            loop.wake();
-            sweeper.stop(STOP_PATIENCE);
+            for (int i = 0; i < loops.size(); i++) {
+                sweepers.get(i).stop(STOP_PATIENCE);
+            }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        loop.close();
+        loops.forEach(Loop::close);
     }
 }

@@ -21,6 +21,10 @@ import java.time.Duration;
  * @param attemptsMax how often a timer may fail for a reason of its own
  * @param pauseMin pause after the first such failure; doubles with each
  * @param pauseMax longest such pause
+ * @param parallelism sweepers at work at once
+ * @param isolates whether timers are tried one by one where one of a commit cannot be stored; else
+ *     all of them are charged an attempt
+ * @param fireRate messages of one tenant a second; 0 = as many as are due
  * @param busyPause pause of timers whose lane was held by somebody else
  */
 public record TimersConfig(
@@ -38,6 +42,9 @@ public record TimersConfig(
         int attemptsMax,
         Duration pauseMin,
         Duration pauseMax,
+        int parallelism,
+        boolean isolates,
+        int fireRate,
         Duration busyPause) {
 
     public static final TimersConfig DEFAULT =
@@ -56,5 +63,8 @@ public record TimersConfig(
                     5,
                     Duration.ofSeconds(1),
                     Duration.ofSeconds(60),
+                    1,
+                    true,
+                    0,
                     Duration.ofMillis(100));
 }

@@ -195,7 +195,9 @@ class TimerApiProceduresTest {
                 "select * from queen.timer_schedule('q', 'k', '1', p_delay => '-1 hour')");
         assertEquals(
                 "k",
-                line(other, "select timer_key from queen_store.claim_timers(10, 1000000, 30000)"));
+                line(
+                        other,
+                        "select timer_key from queen_store.claim_timers(10, 1000000, 30000, null, null, null, null)"));
         assertEquals("too_late|", line(connection, "select * from queen.timer_cancel('q', 'k')"));
         assertEquals(
                 "too_late|||",
@@ -243,6 +245,14 @@ class TimerApiProceduresTest {
                 refused("select * from queen.timer_schedule('q', 'k', '1', p_delay => '91 days')");
         assertEquals("QN403", refusal.getSQLState());
         assertEquals("timer_horizon_exceeded", refusal.getMessage());
+        lines(
+                connection,
+                "select queen_store.set_kv_quota('00000000-0000-0000-0000-000000000001',"
+                        + " '{max_timer_horizon_seconds}', null, null, null, null, 60, null, null)");
+        refusal = refused("select * from queen.timer_schedule('q', 'k', '1', p_delay => '61 s')");
+        assertEquals("QN403", refusal.getSQLState());
+        assertEquals("a message can be scheduled up to 60 s ahead", refusal.getDetail());
+        lines(connection, "delete from queen_store.kv_quotas");
         assertEquals("0", line(connection, "select count(*) from queen.timers"));
     }
 

@@ -54,6 +54,7 @@ class QuotasTest {
     private Quotas quotas(boolean requireGrant, Duration refresh) {
         return new Quotas(
                 new QuotaConfig(requireGrant, refresh, 90, 80),
+                KvRates.NONE,
                 database,
                 new Metrics(),
                 Clock.SYSTEM);

@@ -391,7 +391,8 @@ class KvHttpTest {
         Json page = run("\"op\":\"getPrefix\",\"prefix\":\"k\"");
         assertEquals(65, page.size("results", 0, "rows"));
         assertEquals("k164", page.text("results", 0, "nextAfter"));
-        Json listed = list("");
+        Json listed =
+                http.post("/api/v1/resources/kv/list", "{\"namespace\":\"" + ns + "\"}").json();
         assertEquals(65, listed.size("rows"));
         assertTrue(listed.bool("truncated"));
         assertEquals("k164", listed.text("nextAfter"));
@@ -442,42 +443,6 @@ class KvHttpTest {
                     .forEach(call -> assertEquals(200, call.join().status(), call.join().body()));
         }
         assertEquals(before, broker.metric(deadlocks));
-    }
-
-    private Json list(String more) {
-        Reply reply =
-                http.post(
-                        "/api/v1/resources/kv/list", "{\"namespace\":\"" + ns + "\"" + more + "}");
-        assertEquals(200, reply.status(), reply.body());
-        return reply.json();
-    }
-
-    @Contract({"kv-list-1", "kv-list-2", "kv-list-3"})
-    @Test
-    void administratorsSeeNamespacesAndKeys() {
-        run(put("a", "[1]"), put("b", "2"), put("c", "3", "\"ttlSeconds\":60"));
-        expire("c");
-        Json namespaces = http.get("/api/v1/resources/kv/namespaces").json();
-        int at = namespaces.each("namespaces", "namespace").indexOf(ns);
-        assertEquals("3", namespaces.text("namespaces", at, "keys"));
-        Json page = list(",\"limit\":1");
-        assertEquals(List.of("rows", "truncated", "nextAfter", "bytes"), page.names());
-        assertEquals(
-                List.of("key", "value", "version", "expiresAt", "updatedAt", "expired"),
-                page.names("rows", 0));
-        assertEquals("a", page.text("nextAfter"));
-        assertEquals("4", page.text("bytes"));
-        assertEquals(List.of("b"), list(",\"after\":\"a\"").each("rows", "key"));
-        Json all = list(",\"after\":\"a\",\"includeExpired\":true,\"keysOnly\":true");
-        assertEquals(List.of("b", "c"), all.each("rows", "key"));
-        assertEquals(List.of("false", "true"), all.each("rows", "expired"));
-        assertFalse(all.names("rows", 0).contains("value"));
-        assertEquals(List.of("b"), list(",\"prefix\":\"b\"").each("rows", "key"));
-        assertRefused(
-                http.post("/api/v1/resources/kv/list", "{\"namespace\":\"No\"}"),
-                400,
-                "kv_bad_request",
-                "kv_bad_namespace");
     }
 
     @Contract("kv-22")

@@ -31,7 +31,7 @@ class KvRatesHttpTest {
             Http one = broker.http().as("0199aaaa-0000-7000-8000-000000000001");
             Http two = broker.http().as("0199aaaa-0000-7000-8000-000000000002");
             int refused = 0;
-            for (int i = 0; i < 100; i++) {
+            for (int i = 0; i < 100 && refused == 0; i++) {
                 Reply reply = one.post("/api/v1/kv", OPS);
                 if (reply.status() == 429) {
                     refused++;
@@ -41,6 +41,20 @@ class KvRatesHttpTest {
             }
             assertTrue(refused > 0, "a hundred calls in less than a hundred seconds");
             assertEquals(200, two.post("/api/v1/kv", OPS).status());
+            refused = 0;
+            for (int i = 0; i < 100; i++) {
+                Reply reply =
+                        one.post(
+                                "/api/v1/timers",
+                                "[{\"op\":\"schedule\",\"queue\":\"q\",\"timerKey\":\"k\",\"txn\":\"t\","
+                                        + "\"delayMs\":3600000,\"payload\":\"MQ==\"}]");
+                if (reply.status() == 429) {
+                    refused++;
+                    assertEquals("rate_limited", reply.json().text("error"));
+                }
+            }
+            assertTrue(refused > 0, "a schedule is a write");
+            assertEquals(200, one.delete("/api/v1/timers/q/k").status(), "a cancellation is not");
             assertEquals(200, one.get("/api/v1/kv/n/k").status(), "reads have tokens of their own");
             one.push("q", "p", "1");
         }

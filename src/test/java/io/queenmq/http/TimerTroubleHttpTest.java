@@ -20,8 +20,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /**
- * Trouble that is no timer's fault. Statements may take a second here, and one attempt that is
- * charged makes a dead letter.
+ * Trouble that is no timer's fault, or not of all that share it. Statements may take a second here,
+ * one attempt that is charged makes a dead letter, and all of a commit are charged.
  */
 class TimerTroubleHttpTest {
     private static TestDatabase database;
@@ -36,6 +36,7 @@ class TimerTroubleHttpTest {
                         database,
                         Map.of(
                                 "QUEEN_STMT_TIMEOUT_MS", "1000",
+                                "QUEEN_SWEEPER_ISOLATE_ON_PERMANENT", "false",
                                 "QUEEN_SWEEPER_MAX_ATTEMPTS", "1"));
         http = broker.http();
     }
@@ -121,5 +122,56 @@ class TimerTroubleHttpTest {
         assertEquals("0", endless.text("attempts"));
         noTrouble();
         assertEquals("cancelled", http.delete("/api/v1/timers/slow/endless").json().text("status"));
+    }
+
+    @Test
+    void whereItIsSaidSoAllOfACommitAreCharged() throws SQLException {
+        trouble("poison", "raise exception 'this one is poison'");
+        schedule("shared", "poison", "innocent");
+        Await.until("two dead letters", () -> dead("shared").equals(List.of("innocent", "poison")));
+        assertTrue(!timer("shared", "innocent").bool("found"));
+    }
+
+    private static List<String> dead(String queue) throws SQLException {
+        try (Connection connection = database.connect()) {
+            return Lines.lines(
+                    connection,
+                    "select partition from queen.dead_letters where queue = '%s' order by 1"
+                            .formatted(queue));
+        }
+    }
+
+    @Test
+    void severalSweepersDeliverEachTimerOnce() throws SQLException {
+        try (TestDatabase own = TestDatabase.migrated();
+                TestBroker many =
+                        TestBroker.withEnvironment(own, Map.of("QUEEN_SWEEPER_PARALLELISM", "3"));
+                Connection connection = own.connect()) {
+            assertTrue(
+                    many.metrics().contains("queen_runtime_loop_idle_seconds{loop=\"sweeper-3\"}"));
+            Lines.lines(
+                    connection,
+                    """
+                    begin;
+                    insert into queen_store.timers (
+                        tenant_id, queue, timer_key, partition, deliver_at, transaction_id,
+                        message_id, payload)
+                    select '00000000-0000-0000-0000-000000000001', 'q' || i % 7, 'k' || i, 'p',
+                           clock_timestamp(), 't' || i, gen_random_uuid(), '1'
+                    from generate_series(1, 1000) i;
+                    notify queen_hints, 't:1';
+                    commit
+                    """);
+            Await.until(
+                    "none is left",
+                    () ->
+                            Lines.line(connection, "select count(*) from queen_store.timers")
+                                    .equals("0"));
+            assertEquals(
+                    "1000|1000",
+                    Lines.line(
+                            connection,
+                            "select count(*), count(distinct transaction_id) from queen.messages"));
+        }
     }
 }

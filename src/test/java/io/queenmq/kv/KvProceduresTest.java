@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.testkit.Await;
+import io.queenmq.testkit.Buffers;
+import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -30,6 +32,9 @@ import org.postgresql.PGConnection;
 /** Keys by the SQL API: what it says, what it locks, and who wins. */
 class KvProceduresTest {
     private static final int RACERS = 8;
+
+    /** Keys are removed when the minute is over in which they end. */
+    private static final String A_MINUTE_LATER = "clock_timestamp() + interval '1 minute'";
 
     private static TestDatabase database;
 
@@ -366,14 +371,103 @@ class KvProceduresTest {
                 Integer.parseInt(
                                 ask(
                                         "select expired from queen_store.kv_backlog("
-                                                + "clock_timestamp(), 100)"))
+                                                + A_MINUTE_LATER
+                                                + ", 100, null)"))
                         >= 3);
-        ask("select queen_store.prune_kv(clock_timestamp(), 1000)");
+        ask("select queen_store.prune_kv(" + A_MINUTE_LATER + ", 1000, null)");
         assertEquals(
                 "held stays",
                 ask("select string_agg(key, ' ' order by key) from queen.kv where namespace = $"));
         other.commit();
         other.setAutoCommit(true);
         assertEquals("2", ask("select value from queen.kv_get($, 'held')"));
+    }
+
+    /** Keys that have ended, the first one an hour ago; in their order they are not. */
+    private void ended(int many) throws SQLException {
+        ask(
+                """
+                with made as (
+                    insert into queen_store.kv (
+                        tenant_id, namespace, key, value, version, expires_at, created_at,
+                        updated_at)
+                    select '00000000-0000-0000-0000-000000000001', $,
+                           'k' || to_char(i, 'FM000000'), '1', 1,
+                           clock_timestamp() - (600 + i * 1877 % 3000) * interval '1 s',
+                           clock_timestamp(), clock_timestamp()
+                    from generate_series(1, {many}) i
+                    returning 1)
+                select count(*) from made
+                """
+                        .replace("{many}", Integer.toString(many)));
+    }
+
+    @Test
+    @Contract("kv-13")
+    void aPageReadsSoManyKeysHoweverManyHaveEnded() throws SQLException {
+        ended(2_500);
+        put("z", "1");
+        String page =
+                "select key, version is null from queen.kv_list($, p_limit => 10, p_after => ";
+        assertEquals("k001100|t", ask(page + "null)"), "no more than how far it has read");
+        assertEquals("k002200|t", ask(page + "'k001100')"));
+        assertEquals("z|f", ask(page + "'k002200')"));
+        assertEquals("0", ask("select count(*) from queen.kv_list($, p_after => 'z')"));
+    }
+
+    @Test
+    void aRenewalLeavesTheIndexesAlone() throws SQLException {
+        lines(connection, "truncate queen_store.kv");
+        ask("select status from queen.kv_put('queen-locks', 'l#0', '1', 30, 0)");
+        connection.setAutoCommit(false);
+        for (int i = 0; i < 10; i++) {
+            ask("select status from queen.kv_put('queen-locks', 'l#0', '2', 30)");
+        }
+        String hot = ask("select pg_stat_get_xact_tuples_hot_updated('queen_store.kv'::regclass)");
+        connection.commit();
+        connection.setAutoCommit(true);
+        assertTrue(Integer.parseInt(hot) >= 9, "but for one where a minute ends, was " + hot);
+    }
+
+    @Test
+    void whileASnapshotKeepsWhatIsGoneALookBeginsBehindIt() throws SQLException {
+        lines(connection, "truncate queen_store.kv");
+        other.setAutoCommit(false);
+        other.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+        ask(other, "select count(*) from queen_store.kv");
+        ended(3_000);
+        assertEquals("3000", ask("select queen_store.prune_kv(clock_timestamp(), 5000, null)"));
+        String from =
+                ask("select next_from from queen_store.kv_backlog(clock_timestamp(), 1000, null)");
+        for (String look : List.of("kv_backlog", "prune_kv")) {
+            String call = "queen_store." + look + "(clock_timestamp(), 1000, %s)";
+            int whole = Buffers.of(connection, call.formatted("null"));
+            int quick = Buffers.of(connection, call.formatted("'" + from + "'"));
+            assertTrue(quick * 10 < whole, look + ": " + quick + " buffers instead of " + whole);
+        }
+        other.rollback();
+        other.setAutoCommit(true);
+    }
+
+    @Test
+    @Contract("kv-list-1")
+    void namespacesAreCountedAsFarAsTheyMayBe() throws SQLException {
+        String tenant = "00000000-0000-0000-0000-0000000000aa";
+        lines(
+                connection,
+                """
+                insert into queen_store.kv (
+                    tenant_id, namespace, key, value, version, created_at, updated_at)
+                select '%1$s', n, 'k' || i, '1', 1, clock_timestamp(), clock_timestamp()
+                from generate_series(1, 20) i, unnest('{a,b,c}'::text[]) n
+                where n <> 'b' or i <= 3
+                """
+                        .formatted(tenant));
+        String namespaces = "select * from queen_store.list_namespaces('%s', ".formatted(tenant);
+        assertEquals(
+                List.of("a|20|f", "b|3|f", "c|20|f"), lines(connection, namespaces + "10, 1000)"));
+        assertEquals(
+                List.of("a|10|t", "b|3|f", "c|10|t"), lines(connection, namespaces + "10, 30)"));
+        assertEquals(List.of("a|20|f", "b|3|f"), lines(connection, namespaces + "2, 40)"));
     }
 }

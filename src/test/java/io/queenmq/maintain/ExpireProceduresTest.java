@@ -23,6 +23,8 @@ class ExpireProceduresTest {
         "retention_enabled = true", "completed_retention_seconds = 60"
     };
 
+    private static final String DELAY = "delayed_processing_seconds = 3600";
+
     private StorageScene scene;
     private LogFixture log;
 
@@ -83,6 +85,21 @@ class ExpireProceduresTest {
         assertEquals(new Expired(1, 0, 0, 1, null), scene.expire());
         assertEquals(0, scene.logStart(kept));
         assertEquals(1, scene.logStart(evicted));
+    }
+
+    /** The delay is the consumers' affair, the age that of the message. */
+    @Test
+    @Contract({"option-6", "option-12"})
+    void whatIsToBeDelayedForLongerThanItIsKeptGoesUndelivered() throws SQLException {
+        long lane =
+                scene.lane(
+                        scene.queue("retention_enabled = true", "retention_seconds = 60", DELAY),
+                        10,
+                        90,
+                        20);
+        assertEquals(new Expired(1, 10, 0, 0, null), scene.expire());
+        assertEquals(10, scene.logStart(lane));
+        scene.assertSound(lane);
     }
 
     @Test

@@ -52,7 +52,7 @@ class TimerAlarmTest {
 
     /** At which the database's clock shows this, and a timer is due. */
     private void look(Instant readAt) throws InterruptedException {
-        alarm.await(readAt, clock.nanos(), readAt, Duration.ZERO);
+        alarm.await(0, readAt, clock.nanos(), readAt, Duration.ZERO);
     }
 
     @Test
@@ -87,6 +87,7 @@ class TimerAlarmTest {
                             () -> {
                                 thread.set(Thread.currentThread());
                                 alarm.await(
+                                        0,
                                         NOW,
                                         clock.nanos(),
                                         NOW.plus(Duration.ofHours(2)),
@@ -112,11 +113,12 @@ class TimerAlarmTest {
 
     @Test
     void whatIsToldWhileTheSweeperLooksIsNotForgotten() throws InterruptedException {
-        alarm.looking();
+        long asked = alarm.looking();
         alarm.scheduled(NOW);
-        alarm.await(NOW, clock.nanos(), null, Duration.ofHours(1));
-        alarm.looking();
+        alarm.await(asked, NOW, clock.nanos(), null, Duration.ofHours(1));
+        asked = alarm.looking();
         alarm.look();
-        alarm.await(NOW, clock.nanos(), null, Duration.ofHours(1));
+        assertEquals(asked + 1, alarm.looking(), "another one looks");
+        alarm.await(asked, NOW, clock.nanos(), null, Duration.ofHours(1));
     }
 }

@@ -5,6 +5,7 @@ import static io.queenmq.testkit.Lines.lines;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.queenmq.db.Database;
+import io.queenmq.runtime.Clock;
 import io.queenmq.testkit.Await;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
@@ -24,6 +25,8 @@ import org.junit.jupiter.api.Test;
  * come to stand behind it, in the order of the test, and lets it go.
  */
 class TimerLockProceduresTest {
+    private static final FireRates ANY = new FireRates(0, Clock.SYSTEM);
+
     private static TestDatabase database;
     private static Database pool;
     private static TimerProcedures timers;
@@ -33,23 +36,10 @@ class TimerLockProceduresTest {
     private Connection witness;
 
     @BeforeAll
-    static void create() throws SQLException {
+    static void create() {
         database = TestDatabase.migrated();
         pool = database.pool();
         timers = new TimerProcedures(pool);
-        try (Connection connection = database.connect()) {
-            // However slow the machine is: what is tested is the order.
-            lines(
-                    connection,
-                    """
-                    do $$ begin
-                        execute format(
-                            'alter function %s set lock_timeout = ''1 min''',
-                            (select p.oid::regprocedure from pg_proc p
-                             where p.proname = 'change_timers'));
-                    end $$
-                    """);
-        }
     }
 
     @AfterAll
@@ -120,11 +110,11 @@ class TimerLockProceduresTest {
                     "update queen_store.timers set deliver_at = clock_timestamp() where timer_key ="
                             + " '%s'".formatted(key));
         }
-        return timers.claim(10, 1 << 20, 60_000).timers();
+        return timers.claim(10, 1 << 20, 60_000, null, ANY).timers();
     }
 
     private static String fire(List<ClaimedTimer> claimed) {
-        return timers.fire(List.of(LaneVolley.of(claimed)), 0).getFirst().verdict();
+        return timers.fire(List.of(LaneBatch.of(claimed)), 0).getFirst().verdict();
     }
 
     private List<String> left() throws SQLException {

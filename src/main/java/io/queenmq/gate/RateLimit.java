@@ -1,8 +1,5 @@
-package io.queenmq.kv;
+package io.queenmq.gate;
 
-import io.micrometer.core.instrument.Counter;
-import io.queenmq.gate.Quota;
-import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
@@ -31,17 +28,13 @@ final class RateLimit {
 
     private final KvRates rates;
     private final Clock clock;
-    private final Counter refused;
     private final ConcurrentHashMap<Account, Level> levels = new ConcurrentHashMap<>();
     private final AtomicLong sweptNanos;
 
-    RateLimit(KvRates rates, Metrics metrics, Clock clock) {
+    RateLimit(KvRates rates, Clock clock) {
         this.rates = rates;
         this.clock = clock;
         this.sweptNanos = new AtomicLong(clock.nanos() - SWEEP_NANOS);
-        this.refused =
-                metrics.counter(
-                        Bulkhead.REJECTED, Bulkhead.REJECTED_WHAT, "reason", "rate_limited");
     }
 
     /**
@@ -56,17 +49,18 @@ final class RateLimit {
         long burst = own != null ? 2 * own : writes ? rates.writeBurst() : rates.readBurst();
         Account account = new Account(tenant, writes);
         if (!take(account, rate, burst)) {
-            throw refusal("calls on keys of this tenant, up to %d a second are let in", rate);
+            throw refusal(
+                    "calls on keys and timers of this tenant, up to %d a second are let in", rate);
         }
         if (!take(EVERYBODY, rates.cell(), rates.cell())) {
             giveBack(account);
             throw refusal(
-                    "calls on keys of all tenants, up to %d a second are let in", rates.cell());
+                    "calls on keys and timers of all tenants, up to %d a second are let in",
+                    rates.cell());
         }
     }
 
-    private QueenException refusal(String what, long rate) {
-        refused.increment();
+    private static QueenException refusal(String what, long rate) {
         return new QueenException(Failure.RATE_LIMITED, "too many " + what.formatted(rate));
     }
 

@@ -16,7 +16,7 @@ import java.util.concurrent.ThreadLocalRandom;
  *
  * @param dedup whether the lane is searched for their transactionIds first: the same for all
  */
-record LaneVolley(
+record LaneBatch(
         UUID tenant,
         String queue,
         String partition,
@@ -27,9 +27,9 @@ record LaneVolley(
 
     private record Name(UUID tenant, String queue, String partition) {}
 
-    static LaneVolley of(List<ClaimedTimer> timers) {
+    static LaneBatch of(List<ClaimedTimer> timers) {
         ClaimedTimer first = timers.getFirst();
-        return new LaneVolley(
+        return new LaneBatch(
                 first.tenant(),
                 first.queue(),
                 first.partition(),

@@ -1,11 +1,9 @@
-package io.queenmq.kv;
+package io.queenmq.gate;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.queenmq.gate.Quota;
-import io.queenmq.metrics.Metrics;
 import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
 import java.time.Duration;
@@ -32,7 +30,7 @@ class RateLimitTest {
             };
 
     private RateLimit limit(KvRates rates) {
-        return new RateLimit(rates, new Metrics(), clock);
+        return new RateLimit(rates, clock);
     }
 
     private static UUID tenant(int number) {

@@ -1,11 +1,11 @@
-package io.queenmq.kv;
+package io.queenmq.gate;
 
 /**
- * How many calls on keys a tenant may make; a rate of 0 is no bound.
+ * How many calls on keys and timers a tenant may make; a rate of 0 is no bound.
  *
  * @param reads calls a second that only read
  * @param readBurst as many at once after a pause
- * @param writes calls a second that write
+ * @param writes calls a second that write or schedule
  * @param writeBurst as many at once after a pause
  * @param cell calls a second of all tenants together
  * @param tenantsMax tenants that are told apart; further ones are refused
