@@ -19,13 +19,16 @@ class StatePlanTest {
             List.of(
                     new Call("queen.kv_get('n', 'k4713')", 100),
                     new Call("queen.kv_list('n', 'k47', null, 50)", 400),
-                    new Call("queen_store.kv_backlog(clock_timestamp(), 100)", 200),
-                    new Call("queen_store.prune_kv(clock_timestamp(), 100)", 2_000),
+                    new Call("queen_store.list_namespaces(" + TENANT + ", 100, 1000)", 2_000),
+                    new Call("queen_store.kv_backlog(clock_timestamp(), 100, null)", 200),
+                    new Call("queen_store.prune_kv(clock_timestamp(), 100, null)", 2_000),
                     new Call("queen.timer_get('q', 'k4712')", 100),
                     new Call("queen.timer_list('q', 'k4', 50)", 400),
                     new Call("queen_store.count_timers(" + TENANT + ", 'q', 'k47')", 300),
-                    new Call("queen_store.probe_timers(100)", 800),
-                    new Call("queen_store.claim_timers(100, 1048576, 60000)", 4_000));
+                    new Call("queen_store.probe_timers(100, null, null)", 800),
+                    new Call(
+                            "queen_store.claim_timers(100, 1048576, 60000, null, null, null, null)",
+                            20_000));
 
     @Test
     void aCallReadsWhatItIsAbout() throws SQLException {
