@@ -287,9 +287,10 @@ begin
     into v_group_ids, v_queue_ids, v_refusals, v_turns, v_leaders
     from (
         select i.unit::integer, p.queue_id, g.id as group_id,
-               case when q.tenant_id is distinct from i.tenant_id then 'not_owned'
-                    when q.deleted_at is not null or g.id is null then 'consumer_not_found'
-                    end as refusal,
+               -- What was in a deleted queue is like what never was.
+               case when q.tenant_id is distinct from i.tenant_id or q.deleted_at is not null
+                    then 'not_owned'
+                    when g.id is null then 'consumer_not_found' end as refusal,
                (row_number() over same_cursor)::integer as turn,
                (min(i.unit) over same_cursor)::integer as leader
         from unnest(p_tenant_ids, p_partition_ids, p_group_names)
@@ -375,8 +376,8 @@ begin
                            as window_seconds,
                        case when i.turn <> v_turn then null
                             when i.refusal is not null then i.refusal
-                            when q.deleted_at is not null or c.generation is null
-                                then 'consumer_not_found'
+                            when q.deleted_at is not null then 'not_owned'
+                            when c.generation is null then 'consumer_not_found'
                             -- A seek or delete of the group ended every lease of before.
                             when c.generation <> g.generation then
                                 case when i.lease_id is null then 'consumer_not_found'

@@ -86,9 +86,7 @@ class AckHolderProceduresTest extends AckScene {
         log.run("update queen_store.groups set generation = 1 where id = ?", group);
         log.run("update queen_store.queues set deleted_at = now() where id = ?", queue);
         assertEquals("lost", log.ackBatch(group, lane, lease, 19));
-        assertEquals(
-                List.of("consumer_not_found"),
-                verdicts(log.ack(lane, "g", lease, completed("m19"))));
+        assertEquals(List.of("not_owned"), verdicts(log.ack(lane, "g", lease, completed("m19"))));
     }
 
     @Test
@@ -138,8 +136,9 @@ class AckHolderProceduresTest extends AckScene {
                 List.of("invalid_lease"), verdicts(log.ack(lane, "g", lease, completed("m19"))));
         log.run("update queen_store.queues set deleted_at = now() where id = ?", queue);
         assertEquals(
-                List.of("consumer_not_found"),
-                verdicts(log.ack(lane, "g", lease, completed("m19"))));
+                List.of("not_owned"),
+                verdicts(log.ack(lane, "g", lease, completed("m19"))),
+                "as if it had never been");
     }
 
     @Test

@@ -172,14 +172,11 @@ final class Acks {
 
     List<Outcome> ackUnit(Unit unit, List<Item> items) {
         Lane lane = lane(unit.lane());
-        if (lane == null) {
+        if (lane == null || lane.queue.deleted) {
             return all(items, "not_owned");
         }
-        if (lane.queue.deleted && behindBrokers) {
-            return all(items, "consumer_not_found or not_owned");
-        }
         Group group = lane.queue.groups.get(unit.group());
-        Cursor cursor = group == null || lane.queue.deleted ? null : lane.cursors.get(group);
+        Cursor cursor = group == null ? null : lane.cursors.get(group);
         if (group == null || cursor == null) {
             return all(items, "consumer_not_found");
         }

@@ -55,7 +55,7 @@ public final class PostgresLink implements AutoCloseable {
     private final Queue<Halt> armed = new ConcurrentLinkedQueue<>();
     private final Queue<Halt> halts = new ConcurrentLinkedQueue<>();
     private volatile boolean refusing;
-    private final Set<String> called = ConcurrentHashMap.newKeySet();
+    private final Map<String, Long> calls = new ConcurrentHashMap<>();
 
     public PostgresLink(String targetHost, int targetPort) throws IOException {
         this.targetHost = targetHost;
@@ -78,7 +78,12 @@ public final class PostgresLink implements AutoCloseable {
 
     /** Names of the procedures that were called over this link. */
     public Set<String> called() {
-        return Set.copyOf(called);
+        return Set.copyOf(calls.keySet());
+    }
+
+    /** How often each of them was. */
+    public Map<String, Long> calls() {
+        return Map.copyOf(calls);
     }
 
     /** Breaks every open connection, on both sides; what is held never arrives. */
@@ -285,7 +290,7 @@ public final class PostgresLink implements AutoCloseable {
         private void forward(byte[] request, String procedure, boolean answered, OutputStream out)
                 throws IOException {
             if (!procedure.isEmpty()) {
-                called.add(procedure);
+                calls.merge(procedure, 1L, Long::sum);
                 Optional<Halt> before = take(procedure, Point.REQUEST);
                 if (before.isPresent()) {
                     stop(before.get());
