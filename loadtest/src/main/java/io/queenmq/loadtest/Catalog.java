@@ -286,7 +286,16 @@ final class Catalog {
                                         + " PostgreSQL",
                                 Volume::secondBoot)
                         .atMost("locks", "> 0", 0, 0)
-                        .atMost("apply", "–", NONE, 0.3));
+                        .atMost("apply", "–", NONE, 0.3),
+                new Benchmark(
+                                "M12",
+                                "slowest answer of the routes of administrators, ms, one queue of"
+                                        + " many lanes and messages in 16 epochs",
+                                Deep::routes)
+                        .atMost("reads", "O(lanes)", 250, 100)
+                        .atMost("after seek", "O(lanes)", 250, 100)
+                        .atMost("seek", "O(lanes)", 250, 50)
+                        .atMost("delete", "O(lanes)", 250, 50));
     }
 
     private static List<Benchmark> idle() {
