@@ -287,7 +287,8 @@ public final class Broker implements AutoCloseable {
                             new Traces(database, coldReads, mint),
                             switches,
                             quotas,
-                            new OnCall(database, counts::tellNow),
+                            new OnCall(
+                                    database, config.maintain(), counts::tellNow, metrics, clock),
                             ready,
                             cipher,
                             coldReads,

@@ -247,7 +247,8 @@ comment on function queen_store.running_counts(integer[]) is
 --            lanes that have such, messages leased (a lease that ran out over 10 minutes ago does
 --            not count) and leased now, dead letters, up to 100 lanes with the oldest unread
 --            message. before_* is what the sums are at this moment, started_at; the last lane of
---            the page to go on behind, null = that was all
+--            the page to go on behind, null = that was all; of group 0 lanes written in the last
+--            hour, day and week, and when they were written last
 -- Cost       2 statements; per lane and group effective_cursor and 1 index probe, and
 --            first_created_at where there is something unread; 1 index range of dead letters
 create or replace function queen_store.count_lanes(
@@ -257,7 +258,8 @@ returns table (
     leased bigint, live bigint, dead_letters bigint, oldest_ids bigint[], oldest_ats timestamptz[],
     before_lanes bigint, before_stored bigint, before_passed bigint, before_granted bigint,
     before_ended bigint, before_dead_letters bigint, started_at timestamptz,
-    last_queue_id integer, last_name text)
+    last_queue_id integer, last_name text, live_hour bigint, live_day bigint, live_week bigint,
+    oldest_write_at timestamptz, newest_write_at timestamptz)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -293,10 +295,10 @@ begin
 
     return query
     with lane as materialized (
-        select i.id, i.queue_id, p.last_offset, p.log_start
+        select i.id, i.queue_id, p.last_offset, p.log_start, p.last_write_at
         from unnest(v_ids, v_queue_ids) i (id, queue_id)
         cross join lateral (
-            select p.last_offset, p.log_start
+            select p.last_offset, p.log_start, p.last_write_at
             from queen_store.partitions p
             where p.id = i.id
             limit 1) p
@@ -358,7 +360,11 @@ begin
                    as unread,
                count(*) filter (where l.last_offset >= l.log_start) as behind,
                0::bigint as leased, 0::bigint as live, null::bigint[] as oldest_ids,
-               null::timestamptz[] as oldest_ats
+               null::timestamptz[] as oldest_ats,
+               count(*) filter (where l.last_write_at >= v_now - interval '1 hour') as live_hour,
+               count(*) filter (where l.last_write_at >= v_now - interval '1 day') as live_day,
+               count(*) filter (where l.last_write_at >= v_now - interval '7 days') as live_week,
+               min(l.last_write_at) as oldest_write_at, max(l.last_write_at) as newest_write_at
         from unnest(v_targets) t (queue_id)
         left join lane l on l.queue_id = t.queue_id
         left join slowest w on w.id = l.id
@@ -371,7 +377,8 @@ begin
                (array_agg(p.id order by p.unread_at, p.id)
                    filter (where p.unread_at is not null))[1 : v_oldest_max],
                (array_agg(p.unread_at order by p.unread_at, p.id)
-                   filter (where p.unread_at is not null))[1 : v_oldest_max]
+                   filter (where p.unread_at is not null))[1 : v_oldest_max],
+               null, null, null, null, null
         from consumer g
         left join place p on p.group_id = g.id
         group by g.queue_id, g.id
@@ -383,7 +390,8 @@ begin
            coalesce(r.passed, 0),
            coalesce(r.granted, 0), coalesce(r.ended, 0), coalesce(r.dead_letters, 0),
            -- No later than what is seen here.
-           statement_timestamp(), v_last_queue_id, v_last_name
+           statement_timestamp(), v_last_queue_id, v_last_name, m.live_hour, m.live_day,
+           m.live_week, m.oldest_write_at, m.newest_write_at
     from measured m
     left join given_up d on d.queue_id = m.queue_id and d.group_id = m.group_id
     left join queen_store.running_counts(v_targets) r
@@ -586,12 +594,51 @@ comment on function queen_store.settle_counts(
     timestamptz[]) is
     'Compares what a walk has found with the counts, and puts right what is off. Locks: counts: rows that may change, by key; waits; oldest_lanes: rows that change.';
 
+-- queen_store.note_liveness: how many lanes of queues were written of late, as a walk has found.
+-- Commits without a flush, for a walk comes again: called by brokers in autocommit only.
+-- Called by  StatisticsProcedures
+-- Locks      none: liveness: rows that change, by key
+-- Returns    nothing
+-- Cost       1 statement; rows are written where something has changed
+create or replace function queen_store.note_liveness(
+    p_queue_ids integer[], p_live_hours bigint[], p_live_days bigint[], p_live_weeks bigint[],
+    p_oldest_ats timestamptz[], p_newest_ats timestamptz[])
+returns void
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    insert into queen_store.liveness as l (
+        queue_id, live_hour, live_day, live_week, oldest_write_at, newest_write_at, walked_at)
+    select i.queue_id, i.live_hour, i.live_day, i.live_week, i.oldest_at, i.newest_at,
+           clock_timestamp()
+    from unnest(p_queue_ids, p_live_hours, p_live_days, p_live_weeks, p_oldest_ats, p_newest_ats)
+        i (queue_id, live_hour, live_day, live_week, oldest_at, newest_at)
+    where exists (
+        select
+        from queen_store.queues q
+        where q.id = i.queue_id and q.deleted_at is null)
+    order by i.queue_id
+    on conflict (queue_id) do update
+    set live_hour = excluded.live_hour, live_day = excluded.live_day,
+        live_week = excluded.live_week, oldest_write_at = excluded.oldest_write_at,
+        newest_write_at = excluded.newest_write_at, walked_at = excluded.walked_at
+    where (l.live_hour, l.live_day, l.live_week, l.oldest_write_at, l.newest_write_at)
+          is distinct from (excluded.live_hour, excluded.live_day, excluded.live_week,
+                            excluded.oldest_write_at, excluded.newest_write_at);
+    perform set_config('synchronous_commit', 'off', true);
+end
+$$;
+comment on function queen_store.note_liveness(
+    integer[], bigint[], bigint[], bigint[], timestamptz[], timestamptz[]) is
+    'How many lanes of queues were written of late, as a walk has found. Locks: none: liveness: rows that change, by key.';
+
 -- queen_store.drop_counts: removes counts of queues and epochs that are gone.
 -- Commits without a flush, for what is lost is done again: called by brokers in autocommit only.
 -- Called by  StatisticsProcedures
--- Locks      none: counts, oldest_lanes, queue_epochs: rows that nobody changes any more
+-- Locks      none: counts, oldest_lanes, queue_epochs, liveness: rows that nobody changes any more
 -- Returns    rows removed
--- Cost       3 statements, each over one of the tables, at most p_limit rows of it
+-- Cost       4 statements, each over one of the tables, at most p_limit rows of it
 create or replace function queen_store.drop_counts(p_limit integer)
 returns integer
 language plpgsql volatile parallel unsafe
@@ -601,6 +648,7 @@ declare
     v_counts integer;
     v_lanes integer;
     v_epochs integer;
+    v_liveness integer;
 begin
     delete from queen_store.counts c
     where c.ctid = any (array(
@@ -628,12 +676,20 @@ begin
         where q.id is null or e.epoch is null
         limit p_limit));
     get diagnostics v_epochs = row_count;
+    delete from queen_store.liveness l
+    where l.ctid = any (array(
+        select l.ctid
+        from queen_store.liveness l
+        left join queen_store.queues q on q.id = l.queue_id and q.deleted_at is null
+        where q.id is null
+        limit p_limit));
+    get diagnostics v_liveness = row_count;
     perform set_config('synchronous_commit', 'off', true);
-    return v_counts + v_lanes + v_epochs;
+    return v_counts + v_lanes + v_epochs + v_liveness;
 end
 $$;
 comment on function queen_store.drop_counts(integer) is
-    'Removes counts of queues and epochs that are gone. Locks: none: counts, oldest_lanes, queue_epochs: rows that nobody changes any more.';
+    'Removes counts of queues and epochs that are gone. Locks: none: counts, oldest_lanes, queue_epochs, liveness: rows that nobody changes any more.';
 
 -- queen_store.told_amounts: the sums as numbers of messages.
 -- Called by  told_counts, list_labels, read_overview, read_depth, list_groups

@@ -2,7 +2,7 @@
 -- are moved and nothing else: no offset, key, payload or time changes.
 
 -- queen_store.segment_use: what a segment is still good for.
--- Called by  sample_epoch, evacuate, sweep_epoch
+-- Called by  sample_lanes, evacuate, sweep_epoch
 -- Locks      none
 -- Returns    all; keys = its messages are gone, but their transactionIds are still refused or found
 --            by acks; none = it is dead, for ever, since log_start only rises
@@ -26,15 +26,19 @@ comment on function queen_store.segment_use(
     bigint, timestamptz, bigint, integer, integer, timestamptz, timestamptz) is
     'What a segment is still good for: all, keys or none. Locks: none.';
 
--- queen_store.sample_epoch: how much of an epoch is alive, by a sample of its pages.
--- Called by  evacuation_due, sweep_due, ReclaimProcedures
+-- queen_store.sample_lanes: what lanes have in an epoch, by a sample of its pages.
+-- Called by  sample_epoch, storage_sample
 -- Locks      none
--- Returns    one row: of the rows and bytes read, how many live on
--- Cost       1 statement: some 64 pages, however large the epoch is, and two index probes per row;
---            no payload is read
-create or replace function queen_store.sample_epoch(p_epoch integer, p_now timestamptz)
-returns table (rows bigint, live_rows bigint, bytes bigint, live_bytes bigint)
-language plpgsql volatile parallel unsafe
+-- Returns    one row per lane met: rows and bytes read, and how many of them live on; queue_id null
+--            = the lane is gone
+-- Cost       1 statement: some p_pages pages, however large the epoch is, and two index probes per
+--            row; no payload is read
+create or replace function queen_store.sample_lanes(
+    p_epoch integer, p_pages integer, p_now timestamptz)
+returns table (
+    partition_id bigint, queue_id integer, rows bigint, live_rows bigint, bytes bigint,
+    live_bytes bigint)
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 set enable_seqscan = on
@@ -44,14 +48,14 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
-    v_percent double precision := least(100, 64 * 100.0 * 8192 / greatest(
+    v_percent double precision := least(100, p_pages * 100.0 * 8192 / greatest(
         pg_relation_size(to_regclass(format('queen_store.segments_%s', p_epoch))), 1));
 begin
     return query
-    select count(*), count(*) filter (where u.live_bytes > 0), coalesce(sum(u.bytes), 0)::bigint,
-           coalesce(sum(u.live_bytes), 0)::bigint
+    select u.partition_id, u.queue_id, count(*), count(*) filter (where u.live_bytes > 0),
+           sum(u.bytes)::bigint, sum(u.live_bytes)::bigint
     from (
-        select s.key_bytes + s.frame_bytes as bytes,
+        select s.partition_id, p.queue_id, s.key_bytes + s.frame_bytes as bytes,
                case queen_store.segment_use(
                        s.end_offset, s.created_at, p.log_start, q.dedup_window_seconds,
                        q.completed_retention_seconds, q.deleted_at, p_now)
@@ -66,7 +70,29 @@ begin
             where s.epoch = p_epoch
             offset 0) s
         left join queen_store.partitions p on p.id = s.partition_id
-        left join queen_store.queues q on q.id = p.queue_id) u;
+        left join queen_store.queues q on q.id = p.queue_id) u
+    group by u.partition_id, u.queue_id;
+end
+$$;
+comment on function queen_store.sample_lanes(integer, integer, timestamptz) is
+    'What lanes have in an epoch, by a sample of its pages. Locks: none.';
+
+-- queen_store.sample_epoch: how much of an epoch is alive, by a sample of its pages.
+-- Called by  evacuation_due, sweep_due, epoch_live_bytes, ReclaimProcedures
+-- Locks      none
+-- Returns    one row: of the rows and bytes read, how many live on
+-- Cost       that of sample_lanes with 64 pages
+create or replace function queen_store.sample_epoch(p_epoch integer, p_now timestamptz)
+returns table (rows bigint, live_rows bigint, bytes bigint, live_bytes bigint)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select coalesce(sum(l.rows), 0)::bigint, coalesce(sum(l.live_rows), 0)::bigint,
+           coalesce(sum(l.bytes), 0)::bigint, coalesce(sum(l.live_bytes), 0)::bigint
+    from queen_store.sample_lanes(p_epoch, 64, p_now) l;
 end
 $$;
 comment on function queen_store.sample_epoch(integer, timestamptz) is

@@ -532,11 +532,10 @@ comment on function queen_store.show_dead_letter_signatures(uuid, text, integer)
 -- queen_store.show_partition_liveness: how many lanes of queues were written of late.
 -- Called by  AnalyticsReads
 -- Locks      none
--- Returns    a JSON object; p_limit queues, those with most lanes. A number of lanes is counted
---            up to 200,000 / p_limit, capped says that one of the row is as high; an empty
---            namespace means queues without one
--- Cost       2 statements: that of told_amounts; per queue 3 index ranges, 2 probes, and its
---            buckets of a day
+-- Returns    a JSON object; p_limit queues, those with most lanes; an empty namespace means queues
+--            without one. What is said of writes is what the last walk over the lanes found, null
+--            where none has come to a queue yet; capturedAt is when the last walk ended
+-- Cost       2 statements: that of told_amounts; per queue a probe, and its buckets of a day
 create or replace function queen_store.show_partition_liveness(
     p_tenant_id uuid, p_queue text, p_namespace text, p_task text, p_limit integer)
 returns json
@@ -550,7 +549,6 @@ set jit = off
 as $$
 declare
     v_now timestamptz := clock_timestamp();
-    v_cap integer := 200000 / p_limit;
     v_ids integer[];
 begin
     v_ids := array(
@@ -562,60 +560,33 @@ begin
           and (p_task is null or q.task = p_task));
     return (
         with queue as materialized (
-            select t.queue_id, t.lanes, t.pending
+            select t.queue_id, t.lanes, t.pending, l.live_hour, l.live_day, l.live_week,
+                   l.oldest_write_at, l.newest_write_at, l.walked_at
             from queen_store.told_amounts(v_ids) t
+            left join queen_store.liveness l on l.queue_id = t.queue_id
             where t.group_id = 0
             order by t.lanes desc, t.queue_id
             limit p_limit
         )
         select json_build_object(
-            'capturedAt', queen_store.utc_text(v_now),
+            'capturedAt', queen_store.utc_text(greatest(max(t.walked_at), (
+                select j.last_ended_at
+                from queen_store.jobs j
+                where j.name = 'recount'))),
             'rows', coalesce(json_agg(json_build_object(
                 'queue', q.name, 'namespace', q.namespace, 'task', q.task,
-                'partitions', t.lanes, 'live1h', h.live, 'live24h', d.live, 'live7d', w.live,
-                'created24h', m.made, 'oldestWriteAt', queen_store.utc_text(o.at),
-                'newestWriteAt', queen_store.utc_text(n.at), 'pending', t.pending,
-                'capped', w.live = v_cap) order by t.lanes desc, t.queue_id), '[]'))
+                'partitions', t.lanes, 'live1h', t.live_hour, 'live24h', t.live_day,
+                'live7d', t.live_week, 'created24h', m.made,
+                'oldestWriteAt', queen_store.utc_text(t.oldest_write_at),
+                'newestWriteAt', queen_store.utc_text(t.newest_write_at),
+                'pending', t.pending) order by t.lanes desc, t.queue_id), '[]'))
         from queue t
         join queen_store.queues q on q.id = t.queue_id
-        cross join lateral (
-            select count(*) as live
-            from (
-                select
-                from queen_store.partitions p
-                where p.queue_id = t.queue_id and p.last_write_at >= v_now - interval '1 hour'
-                limit v_cap) p) h
-        cross join lateral (
-            select count(*) as live
-            from (
-                select
-                from queen_store.partitions p
-                where p.queue_id = t.queue_id and p.last_write_at >= v_now - interval '1 day'
-                limit v_cap) p) d
-        cross join lateral (
-            select count(*) as live
-            from (
-                select
-                from queen_store.partitions p
-                where p.queue_id = t.queue_id and p.last_write_at >= v_now - interval '7 days'
-                limit v_cap) p) w
         cross join lateral (
             select coalesce(sum(b.lanes_made), 0) as made
             from queen_store.queue_buckets b
             where b.queue_id = t.queue_id and b.minutes = 15
-              and b.bucket >= v_now - interval '1 day') m
-        left join lateral (
-            select p.last_write_at as at
-            from queen_store.partitions p
-            where p.queue_id = t.queue_id
-            order by p.queue_id, p.last_write_at
-            limit 1) o on true
-        left join lateral (
-            select p.last_write_at as at
-            from queen_store.partitions p
-            where p.queue_id = t.queue_id
-            order by p.queue_id desc, p.last_write_at desc
-            limit 1) n on true);
+              and b.bucket >= v_now - interval '1 day') m);
 end
 $$;
 comment on function queen_store.show_partition_liveness(uuid, text, text, text, integer) is

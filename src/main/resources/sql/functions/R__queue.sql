@@ -218,6 +218,42 @@ $$;
 comment on function queen_store.delete_queue(uuid, text) is
     'Ends a queue and frees its name; what it held is removed behind the call. Locks: queues: one row; waits.';
 
+-- queen_store.left_behind: what stays of a queue of that name when it is deleted: bytes that come
+-- back when their epochs go, and timers, which would make it again.
+-- Called by  QueueProcedures
+-- Locks      none
+-- Returns    one row, also where there is no such queue; timers are counted to 10,000
+-- Cost       1 statement: that of stored_bytes, and an index range of timers
+create or replace function queen_store.left_behind(p_tenant_id uuid, p_queue text)
+returns table (disk_bytes bigint, timers bigint, timers_capped boolean)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+    v_timers_max constant integer := 10000;
+begin
+    return query
+    select coalesce((
+               select b.disk_bytes
+               from queen_store.queues q
+               cross join lateral queen_store.stored_bytes(q.id, 0) b
+               where q.tenant_id = p_tenant_id and q.name = p_queue and q.deleted_at is null), 0),
+           t.timers, t.timers = v_timers_max
+    from (
+        select count(*) as timers
+        from (
+            select
+            from queen_store.timers t
+            where t.tenant_id = p_tenant_id and t.queue = p_queue
+            limit v_timers_max) t) t;
+end
+$$;
+
+comment on function queen_store.left_behind(uuid, text) is
+    'What stays of a queue of that name when it is deleted: bytes, and timers that would make it again. Locks: none.';
+
 -- queen_store.queues_with_labels: the live queues a discovery pop may serve from.
 -- Called by  PopProcedures
 -- Locks      none

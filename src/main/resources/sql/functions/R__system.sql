@@ -138,46 +138,345 @@ $$;
 comment on function queen_store.end_lane_holder(integer) is
     'Ends a session that may hold lanes; its transaction is undone. Locks: none.';
 
+-- queen_store.epoch_live_bytes: how much of an epoch on disk is what somebody can still get.
+-- Called by  queen.epochs
+-- Locks      none
+-- Returns    bytes of its table, TOAST and index, by the share that a sample of rows has; all of
+--            them where it has no rows
+-- Cost       those of epoch_size and sample_epoch
+create or replace function queen_store.epoch_live_bytes(p_epoch integer)
+returns bigint
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return (
+        select (s.bytes * coalesce(l.live_bytes::numeric / nullif(l.bytes, 0), 1))::bigint
+        from queen_store.epoch_size(p_epoch) s
+        cross join queen_store.sample_epoch(p_epoch, clock_timestamp()) l);
+end
+$$;
+comment on function queen_store.epoch_live_bytes(integer) is
+    'How much of an epoch on disk is what somebody can still get. Locks: none.';
+
+-- queen_store.storage_sample: what lanes have on disk, by a sample of all epochs.
+-- Called by  storage_pins
+-- Locks      none
+-- Returns    one row per epoch and lane met: what the lane may have of the epoch on disk, and what
+--            of it is alive; queue_id null = the lane is gone
+-- Cost       1 statement: some 64 pages in all, or 4 of each epoch, and two index probes per row
+create or replace function queen_store.storage_sample()
+returns table (
+    epoch integer, partition_id bigint, queue_id integer, bytes bigint, live_bytes bigint)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_pages_max constant integer := 64;
+    v_pages_min constant integer := 4;
+begin
+    return query
+    select e.epoch, l.partition_id, l.queue_id, (l.bytes * e.size / l.total)::bigint,
+           (l.live_bytes * e.size / l.total)::bigint
+    from (
+        select e.epoch, s.bytes::numeric as size,
+               greatest(v_pages_max / count(*) over (), v_pages_min)::integer as pages
+        from queen_store.epochs e
+        cross join lateral queen_store.epoch_size(e.epoch) s) e
+    cross join lateral (
+        select l.partition_id, l.queue_id, l.bytes, l.live_bytes, sum(l.bytes) over () as total
+        from queen_store.sample_lanes(e.epoch, e.pages, clock_timestamp()) l) l;
+end
+$$;
+comment on function queen_store.storage_sample() is
+    'What lanes have on disk, by a sample of all epochs. Locks: none.';
+
+-- queen_store.storage_pins: the queues, lanes and groups for which most of the log is kept.
+-- Called by  show_storage; and a view
+-- Locks      none
+-- Returns    a row per epoch that has segments, with the bytes that are alive; and p_limit rows of
+--            each of the other kinds, those with most bytes first: queue and lane by what a
+--            sample of the epochs says they have on disk and alive, group by what it has not
+--            consumed of the hundred queues with most, before compression. messages are those kept,
+--            or not consumed; since is when the oldest of them was stored, null = not known
+-- Cost       2 statements: storage_sample, and the counts of a hundred queues; index probes for
+--            what is shown
+create or replace function queen_store.storage_pins(p_limit integer)
+returns table (
+    kind text, queue text, tenant_id uuid, partition text, consumer_group text, bytes bigint,
+    messages bigint, since timestamptz, oldest_epoch integer, queue_id integer,
+    partition_id bigint)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_queues_max constant integer := 100;
+    v_queue_ids integer[];
+    v_queue_bytes bigint[];
+    v_epochs integer[];
+    v_all_epochs integer[];
+    v_all_bytes bigint[];
+    v_lane_ids bigint[];
+    v_lane_bytes bigint[];
+    v_lane_epochs integer[];
+begin
+    with sample as materialized (
+        select s.epoch, s.partition_id, s.queue_id, s.live_bytes
+        from queen_store.storage_sample() s
+    ),
+    queue as (
+        select s.queue_id, sum(s.live_bytes)::bigint as bytes, min(s.epoch) as epoch
+        from sample s
+        where s.live_bytes > 0
+        group by s.queue_id
+        order by sum(s.live_bytes) desc, s.queue_id
+        limit v_queues_max
+    ),
+    lane as (
+        select s.partition_id, sum(s.live_bytes)::bigint as bytes, min(s.epoch) as epoch
+        from sample s
+        where s.live_bytes > 0
+        group by s.partition_id
+        order by sum(s.live_bytes) desc, s.partition_id
+        limit p_limit
+    ),
+    epoch as (
+        select s.epoch, sum(s.live_bytes)::bigint as bytes
+        from sample s
+        group by s.epoch
+    )
+    select q.ids, q.bytes, q.epochs, l.ids, l.bytes, l.epochs, e.epochs, e.bytes
+    into v_queue_ids, v_queue_bytes, v_epochs, v_lane_ids, v_lane_bytes, v_lane_epochs,
+        v_all_epochs, v_all_bytes
+    from (
+        select array_agg(q.queue_id) as ids, array_agg(q.bytes) as bytes,
+               array_agg(q.epoch) as epochs
+        from queue q) q
+    cross join (
+        select array_agg(l.partition_id) as ids, array_agg(l.bytes) as bytes,
+               array_agg(l.epoch) as epochs
+        from lane l) l
+    cross join (
+        select array_agg(e.epoch) as epochs, array_agg(e.bytes) as bytes
+        from epoch e) e;
+
+    return query
+    with told as materialized (
+        select t.*
+        from queen_store.told_amounts(coalesce(v_queue_ids, '{}')) t
+    ),
+    kept as materialized (
+        select t.queue_id, b.retained_bytes / nullif(t.messages, 0)::numeric as message_bytes
+        from told t
+        cross join lateral queen_store.stored_bytes(t.queue_id, t.messages) b
+        where t.group_id = 0
+    ),
+    waiting as (
+        select t.group_id, t.queue_id, t.pending, (t.pending * k.message_bytes)::bigint as bytes
+        from told t
+        join kept k on k.queue_id = t.queue_id
+        where t.group_id > 0 and t.pending > 0
+        order by t.pending * k.message_bytes desc nulls last, t.group_id
+        limit p_limit
+    )
+    select 'epoch', null, null::uuid, null, null, e.bytes, null::bigint, null::timestamptz,
+           e.epoch, null::integer, null::bigint
+    from unnest(v_all_epochs, v_all_bytes) e (epoch, bytes)
+    union all
+    select 'queue', q.name, q.tenant_id, null, null, i.bytes, t.messages, null, i.epoch, q.id,
+           null
+    from unnest(v_queue_ids, v_queue_bytes, v_epochs)
+        with ordinality i (queue_id, bytes, epoch, place)
+    join queen_store.queues q on q.id = i.queue_id
+    left join told t on t.queue_id = q.id and t.group_id = 0
+    where i.place <= p_limit
+    union all
+    select 'partition', q.name, q.tenant_id, p.name, null, i.bytes,
+           p.last_offset - p.log_start + 1, p.oldest_live_at, i.epoch, q.id, p.id
+    from unnest(v_lane_ids, v_lane_bytes, v_lane_epochs) i (partition_id, bytes, epoch)
+    cross join lateral (
+        select p.id, p.queue_id, p.name, p.last_offset, p.log_start, p.oldest_live_at
+        from queen_store.partitions p
+        where p.id = i.partition_id
+        limit 1) p
+    join queen_store.queues q on q.id = p.queue_id
+    union all
+    select 'group', q.name, q.tenant_id, null, g.name, w.bytes, w.pending, (
+               select min(o.unread_at)
+               from queen_store.oldest_lanes o
+               where o.group_id = g.id),
+           null, q.id, null
+    from waiting w
+    join queen_store.groups g on g.id = w.group_id
+    join queen_store.queues q on q.id = w.queue_id
+    order by 1, 6 desc nulls last;
+end
+$$;
+comment on function queen_store.storage_pins(integer) is
+    'The queues, lanes and groups for which most of the log is kept. Locks: none.';
+
+-- queen_store.horizon_holder: what keeps vacuum from taking rows away for longest.
+-- Called by  show_storage
+-- Locks      none
+-- Returns    one row: for how many seconds, and a sentence that names it; none = nothing does. Of
+--            other roles' sessions only those are seen that the caller may see (pg_read_all_stats)
+-- Cost       1 statement over sessions, prepared transactions and replication slots
+create or replace function queen_store.horizon_holder()
+returns table (age_seconds bigint, holder text)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select extract(epoch from clock_timestamp() - h.since)::bigint, h.sentence
+    from (
+        select format('pid %s (%s), %s', a.pid,
+                   coalesce(nullif(a.application_name, ''), 'no application_name'), a.state)
+                   as sentence,
+               a.xact_start as since, age(a.backend_xmin) as xids
+        from pg_stat_activity a
+        where a.datname = current_database() and a.pid <> pg_backend_pid()
+          and a.backend_xmin is not null and a.backend_type is distinct from 'autovacuum worker'
+        union all
+        select format('prepared transaction %s', x.gid), x.prepared, age(x.transaction)
+        from pg_prepared_xacts x
+        where x.database = current_database()
+        union all
+        -- Since when is not known.
+        select format('replication slot %s%s', s.slot_name,
+                   case when s.active then '' else ', which nobody reads' end),
+               null, greatest(age(s.xmin), age(s.catalog_xmin))
+        from pg_replication_slots s
+        where coalesce(s.xmin, s.catalog_xmin) is not null) h
+    order by h.xids desc, h.since
+    limit 1;
+end
+$$;
+comment on function queen_store.horizon_holder() is
+    'What keeps vacuum from taking rows away for longest. Locks: none.';
+
 -- queen_store.show_storage: where the space of the log is, and what keeps it.
 -- Called by  SystemReads
 -- Locks      none
--- Returns    a JSON object: the epochs, oldest first, and the ten queues with most in them, before
---            compression
--- Cost       2 statements: that of queen.epochs, and the rows of queue_epochs
+-- Returns    a JSON object: the epochs, oldest first, and their sums; the ten queues, lanes and
+--            groups for which most is kept; what holds vacuum up; the orders for space
+-- Cost       some 10 statements: those of queen.epochs and storage_pins
 create or replace function queen_store.show_storage()
 returns json
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 declare
-    v_queues_max constant integer := 10;
+    v_pins_max constant integer := 10;
+    v_reclaims_max constant integer := 10;
 begin
-    return json_build_object(
-        'epochs', (
-            select coalesce(json_agg(json_build_object(
-                       'epoch', e.epoch, 'state', e.state,
-                       'estimatedSegments', e.estimated_segments, 'bytes', e.bytes,
-                       'openedAt', queen_store.utc_text(e.opened_at),
-                       'closedAt', queen_store.utc_text(e.closed_at),
-                       'waitsFor', e.waits_for) order by e.epoch), '[]')
-            from queen.epochs e),
-        'queues', (
-            select coalesce(json_agg(json_build_object(
-                       'queue', q.name, 'tenant', q.tenant_id, 'messages', b.messages,
-                       'bytes', b.bytes, 'oldestEpoch', b.oldest)
-                       order by b.bytes desc, b.queue_id), '[]')
-            from (
-                select b.queue_id, sum(b.messages) as messages, sum(b.bytes) as bytes,
-                       min(b.epoch) as oldest
-                from queen_store.queue_epochs b
-                group by b.queue_id
-                order by sum(b.bytes) desc, b.queue_id
-                limit v_queues_max) b
-            join queen_store.queues q on q.id = b.queue_id));
+    return (
+        with pin as materialized (
+            select p.*
+            from queen_store.storage_pins(v_pins_max) p
+        ),
+        epoch as materialized (
+            select e.epoch, e.state, e.estimated_segments, e.bytes,
+                   -- One without rows has nothing that has expired.
+                   least(coalesce(p.bytes, e.bytes), e.bytes) as live_bytes,
+                   e.opened_at, e.closed_at, e.waits_for
+            from queen.epochs e
+            left join pin p on p.kind = 'epoch' and p.oldest_epoch = e.epoch
+        )
+        select json_build_object(
+            'bytes', (select coalesce(sum(e.bytes), 0) from epoch e),
+            'liveBytes', (select coalesce(sum(e.live_bytes), 0) from epoch e),
+            'expiredBytes', (select coalesce(sum(e.bytes - e.live_bytes), 0) from epoch e),
+            'epochs', (
+                select coalesce(json_agg(json_build_object(
+                           'epoch', e.epoch, 'state', e.state,
+                           'estimatedSegments', e.estimated_segments, 'bytes', e.bytes,
+                           'liveBytes', e.live_bytes, 'expiredBytes', e.bytes - e.live_bytes,
+                           'openedAt', queen_store.utc_text(e.opened_at),
+                           'closedAt', queen_store.utc_text(e.closed_at),
+                           'ageSeconds', extract(epoch from
+                               clock_timestamp() - e.opened_at)::bigint,
+                           'waitsFor', e.waits_for) order by e.epoch), '[]')
+                from epoch e),
+            'queues', (
+                select coalesce(json_agg(json_build_object(
+                           'queue', p.queue, 'tenant', p.tenant_id, 'messages', p.messages,
+                           'liveBytes', p.bytes, 'retainedBytes', b.retained_bytes,
+                           'diskBytes', b.disk_bytes, 'oldestEpoch', p.oldest_epoch)
+                           order by p.bytes desc, p.queue_id), '[]')
+                from pin p
+                cross join lateral queen_store.stored_bytes(
+                    p.queue_id, coalesce(p.messages, 0)) b
+                where p.kind = 'queue'),
+            'partitions', (
+                select coalesce(json_agg(json_build_object(
+                           'queue', p.queue, 'tenant', p.tenant_id, 'partition', p.partition,
+                           'messages', p.messages, 'liveBytes', p.bytes,
+                           'oldestAt', queen_store.utc_text(p.since),
+                           'oldestEpoch', p.oldest_epoch)
+                           order by p.bytes desc, p.partition_id), '[]')
+                from pin p
+                where p.kind = 'partition'),
+            'groups', (
+                select coalesce(json_agg(json_build_object(
+                           'queue', p.queue, 'tenant', p.tenant_id,
+                           'consumerGroup', p.consumer_group, 'pending', p.messages,
+                           'bytes', p.bytes, 'oldestAt', queen_store.utc_text(p.since))
+                           order by p.bytes desc nulls last, p.queue, p.consumer_group), '[]')
+                from pin p
+                where p.kind = 'group'),
+            'horizon', (
+                select json_build_object('ageSeconds', h.age_seconds, 'holder', h.holder)
+                from queen_store.horizon_holder() h),
+            'reclaims', (
+                select coalesce(json_agg(json_build_object(
+                           'reclaim', r.reclaim, 'state', r.state, 'askedBytes', r.asked_bytes,
+                           'freedBytes', r.freed_bytes, 'waitSeconds', r.patience_seconds,
+                           'orderedAt', queen_store.utc_text(r.ordered_at),
+                           'endedAt', queen_store.utc_text(r.ended_at),
+                           'lastEvent', r.last_event, 'stoppedBy', r.stopped_by)
+                           order by r.reclaim desc), '[]')
+                from (
+                    select r.*
+                    from queen.reclaims r
+                    order by r.reclaim desc
+                    limit v_reclaims_max) r)));
 end
 $$;
 comment on function queen_store.show_storage() is
     'Where the space of the log is, and what keeps it. Locks: none.';
+
+-- queen_store.show_purges: which tenants are being erased.
+-- Called by  SystemReads
+-- Locks      none
+-- Returns    a JSON object
+-- Cost       that of queen.purges
+create or replace function queen_store.show_purges()
+returns json
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return (
+        select json_build_object('purges', coalesce(json_agg(json_build_object(
+                   'tenant', p.tenant_id, 'state', p.state, 'phase', p.left_over,
+                   'queues', p.queues_removed, 'timers', p.timers_removed,
+                   'segments', p.segments_removed, 'otherRows', p.other_rows_removed,
+                   'orderedAt', queen_store.utc_text(p.ordered_at),
+                   'workedAt', queen_store.utc_text(p.worked_at),
+                   'doneAt', queen_store.utc_text(p.done_at))
+                   order by p.ordered_at, p.tenant_id), '[]'))
+        from queen.purges p);
+end
+$$;
+comment on function queen_store.show_purges() is
+    'Which tenants are being erased. Locks: none.';
 
 -- queen_store.read_cell: how much there is in all, as told.
 -- Called by  SystemReads

@@ -443,8 +443,12 @@ create table queen_store.retention_history (
     messages bigint not null,
     lanes bigint not null,
     steps bigint not null,
+    segments bigint not null default 0,
+    bytes bigint not null default 0,
     primary key (minute, tenant_id, queue, rule)
 ) with (fillfactor = 70, vacuum_truncate = off);
+-- What the purge of a tenant looks for.
+create index retention_history_tenant_id_idx on queen_store.retention_history (tenant_id);
 
 comment on table queen_store.retention_history is
     'What the storage jobs removed, one row per minute, queue and rule, and none where nothing was. Kept for METRICS_RETENTION_DAYS.';
@@ -455,6 +459,8 @@ comment on column queen_store.retention_history.rule is
     'retention and max_wait_time_eviction = by age, read or not; completed_retention = read by every group; partition_cleanup = empty lanes without use.';
 comment on column queen_store.retention_history.messages is 'Messages removed.';
 comment on column queen_store.retention_history.lanes is 'Lanes they were in, counted once per step; or lanes removed.';
+comment on column queen_store.retention_history.segments is 'Segments they were in; of a lane that lost over a hundred at once an estimate.';
+comment on column queen_store.retention_history.bytes is 'Bytes of keys and frames of these, before compression; they leave the disk with their epochs.';
 comment on column queen_store.retention_history.steps is 'Steps that removed them, each a transaction.';
 
 -- Statistics: counts is what was told so far, count_deltas what nobody has added to it yet. Both

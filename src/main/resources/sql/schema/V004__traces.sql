@@ -19,6 +19,8 @@ create table queen_store.traces (
 -- In the order in which the notes of a message are shown: of many only the first are read.
 create index traces_partition_id_key_created_at_idx on queen_store.traces (
     partition_id, key, created_at, id);
+-- What the purge of a tenant looks for.
+create index traces_tenant_id_idx on queen_store.traces (tenant_id);
 
 comment on table queen_store.traces is
     'What applications noted about messages: one row per note, never changed, never removed by the broker.';

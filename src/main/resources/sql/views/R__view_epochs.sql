@@ -9,7 +9,8 @@ select
     e.opened_at,
     e.closed_at,
     queen_store.epoch_waits_for(e.epoch) as waits_for,
-    format('queen_store.segments_%s', e.epoch) as table_name
+    format('queen_store.segments_%s', e.epoch) as table_name,
+    queen_store.epoch_live_bytes(e.epoch) as live_bytes
 from queen_store.epochs e
 left join lateral queen_store.epoch_size(e.epoch) s on true
 order by e.epoch;
@@ -25,3 +26,4 @@ comment on column queen.epochs.opened_at is 'When appends began to go there; of 
 comment on column queen.epochs.closed_at is 'When the next one took over; null = it has not.';
 comment on column queen.epochs.waits_for is 'Oldest transaction that keeps the epoch in its state: pid, application_name and age; null = none, or one that the server hides from you (grant pg_read_all_stats).';
 comment on column queen.epochs.table_name is 'Table of the epoch, a partition of queen_store.segments.';
+comment on column queen.epochs.live_bytes is 'Of bytes, what somebody can still get, by a sample of 64 pages, which costs some 10 ms where you ask for it; the rest has expired and goes with the epoch.';

@@ -71,9 +71,12 @@ class OneWriterTest {
     }
 
     @Test
-    void segmentsAreDeletedWhereTheyMoveOrAreDeadInEpochZero() throws IOException {
+    void segmentsAreDeletedWhereTheyMoveOrAreDeadInEpochZeroOrNobodys() throws IOException {
         assertEquals(
-                List.of("queen_store.evacuate", "queen_store.sweep_epoch"),
+                List.of(
+                        "queen_store.evacuate",
+                        "queen_store.sweep_epoch",
+                        "queen_store.purge_segments"),
                 SqlTree.functions().stream()
                         .filter(f -> DELETE.matcher(f.statements()).find())
                         .map(SqlFunction::name)

@@ -43,6 +43,7 @@ public final class AdminPlane {
     private final StatusRoutes status;
     private final AnalyticsRoutes analytics;
     private final SystemRoutes system;
+    private final StorageRoutes storage;
     private final IdentityRoutes identity;
 
     /**
@@ -85,9 +86,10 @@ public final class AdminPlane {
         this.traces = new TraceRoutes(traces);
         this.changes = new ChangeRoutes(new ChangeReads(reads), metrics, clock);
         QueueReads queues = new QueueReads(reads);
+        SystemReads ofSystem = new SystemReads(reads);
         this.system =
-                new SystemRoutes(
-                        serverId, new SystemReads(reads), onCall, queues, ready, switches, metrics);
+                new SystemRoutes(serverId, ofSystem, onCall, queues, ready, switches, metrics);
+        this.storage = new StorageRoutes(ofSystem, onCall, clock);
         this.messages = new MessageRoutes(new MessageReads(reads), queues, cipher, clock);
         this.resources =
                 new ResourceRoutes(
@@ -113,6 +115,7 @@ public final class AdminPlane {
         status.addTo(routes);
         analytics.addTo(routes);
         system.addTo(routes);
+        storage.addTo(routes);
         identity.addTo(routes);
     }
 }

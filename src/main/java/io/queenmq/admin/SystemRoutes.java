@@ -52,7 +52,6 @@ final class SystemRoutes {
                 .route(Level.ADMIN, "POST", SYSTEM + "/jobs/:job", this::setJob)
                 .read(Level.ADMIN, SYSTEM + "/blocked", e -> e.ok(AdminQuery.json(reads.blocked())))
                 .route(Level.ADMIN, "POST", SYSTEM + "/blocked/:pid/terminate", this::terminate)
-                .read(Level.ADMIN, SYSTEM + "/storage", e -> e.ok(AdminQuery.json(reads.storage())))
                 .route(Level.ADMIN, "POST", "/api/v1/stats/refresh", this::refresh)
                 .route(Level.ADMIN, "POST", INTERNAL + "/notify", this::notifyQueue)
                 .read(Level.ADMIN, INTERNAL + "/shared-state/stats", this::peers)

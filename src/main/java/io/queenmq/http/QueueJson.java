@@ -153,9 +153,13 @@ final class QueueJson {
     }
 
     /** What became of a deletion: what was not there counts as done, for clients delete first. */
-    static JsonBuffer deleted(String queue, boolean existed) {
-        JsonBuffer json = new JsonBuffer(128).raw("{\"deleted\":").bool(existed);
+    static JsonBuffer deleted(String queue, Queues.Deleted deleted) {
+        boolean existed = deleted.existed();
+        JsonBuffer json = new JsonBuffer(192).raw("{\"deleted\":").bool(existed);
         json.raw(",\"queue\":").string(queue).raw(",\"existed\":").bool(existed);
+        json.raw(",\"diskBytes\":").number(deleted.diskBytes());
+        json.raw(",\"pendingTimers\":").number(deleted.timers());
+        json.raw(deleted.timersCapped() ? ",\"pendingTimersCapped\":true" : "");
         return json.raw(existed ? "}" : ",\"message\":\"Queue not found, nothing was deleted\"}");
     }
 }

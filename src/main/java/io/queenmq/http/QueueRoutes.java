@@ -42,7 +42,6 @@ final class QueueRoutes {
 
     private void delete(Exchange exchange, String name) {
         String queue = Names.checked("queue", name, Names.NAME_BYTES_MAX);
-        boolean existed = queues.delete(exchange.caller().tenant(), queue);
-        exchange.ok(QueueJson.deleted(queue, existed));
+        exchange.ok(QueueJson.deleted(queue, queues.delete(exchange.caller().tenant(), queue)));
     }
 }

@@ -8,6 +8,7 @@ public final class SystemReads {
     private final ColdQuery<byte[]> jobs;
     private final ColdQuery<byte[]> blocked;
     private final ColdQuery<byte[]> storage;
+    private final ColdQuery<byte[]> purges;
     private final ColdQuery<Cell> cell;
     private final ColdQuery<Long> brokers;
 
@@ -18,6 +19,7 @@ public final class SystemReads {
         this.jobs = AnalyticsReads.query(reads, "show_jobs", "");
         this.blocked = AnalyticsReads.query(reads, "show_blocked", "");
         this.storage = AnalyticsReads.query(reads, "show_storage", "");
+        this.purges = AnalyticsReads.query(reads, "show_purges", "");
         this.cell =
                 reads.query(
                         "read_cell",
@@ -46,6 +48,11 @@ public final class SystemReads {
     /** Where the space of the log is. */
     public byte[] storage() {
         return storage.ask().getFirst();
+    }
+
+    /** Which tenants are being erased. */
+    public byte[] purges() {
+        return purges.ask().getFirst();
     }
 
     public Cell cell() {

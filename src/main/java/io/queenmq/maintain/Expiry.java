@@ -11,6 +11,8 @@ final class Expiry implements Job {
     private final Counter retention;
     private final Counter completed;
     private final Counter evicted;
+    private final Counter segments;
+    private final Counter bytes;
 
     private int afterQueueId;
 
@@ -23,6 +25,13 @@ final class Expiry implements Job {
         this.retention = counter(metrics, "retention");
         this.completed = counter(metrics, "completed_retention");
         this.evicted = counter(metrics, "max_wait_time_eviction");
+        this.segments =
+                metrics.counter(
+                        "queen_maintain_expired_segments_total", "Segments of expired messages.");
+        this.bytes =
+                metrics.counter(
+                        "queen_maintain_expired_bytes_total",
+                        "Bytes of expired messages, before compression.");
     }
 
     private static Counter counter(Metrics metrics, String rule) {
@@ -47,8 +56,20 @@ final class Expiry implements Job {
 
     @Override
     public boolean step() {
+        return step(new RetentionRun());
+    }
+
+    /**
+     * The same, and adds what it did to a run.
+     *
+     * @return whether there is more to do now
+     */
+    boolean step(RetentionRun run) {
         StorageProcedures.Expired expired =
                 procedures.expire(afterQueueId, config.retentionBatchSize());
+        run.add(expired);
+        segments.increment((double) expired.segments());
+        bytes.increment((double) expired.bytes());
         retention.increment((double) expired.retention());
         completed.increment((double) expired.completed());
         evicted.increment((double) expired.evicted());

@@ -37,8 +37,14 @@ public final class Maintain implements AutoCloseable {
             jobs.add(new IdleLanes(storage, config, queueChanged, metrics));
         }
         jobs.add(
-                new Epochs(
-                        config.epochs(), new EpochProcedures(database, config.epochs()), metrics));
+                new OrderedEpochs(
+                        new Epochs(
+                                config.epochs(),
+                                new EpochProcedures(database, config.epochs()),
+                                metrics),
+                        new Reclaim(database, metrics, clock),
+                        new ReclaimProcedures(database)));
+        jobs.add(new Purge(new PurgeProcedures(database), storage, queueChanged, metrics));
         StatisticsProcedures statistics = new StatisticsProcedures(database);
         Unsettled unsettled =
                 new Unsettled(statistics, config.statistics().interval(), metrics, clock);

@@ -1,6 +1,12 @@
 package io.queenmq.maintain;
 
 import io.queenmq.db.Database;
+import io.queenmq.metrics.Metrics;
+import io.queenmq.runtime.Clock;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /** What the person on call can do by hand. Any thread. */
@@ -10,17 +16,110 @@ public final class OnCall {
     /** What one call adds up at most; the job has the rest. */
     private static final int STEPS_MAX = 100;
 
+    /** Shorter than any lease, and than clients wait. */
+    private static final Duration RETENTION_MAX = Duration.ofSeconds(15);
+
     private final Runnable tellCounts;
     private final OnCallProcedures procedures;
     private final StatisticsProcedures statistics;
+    private final Reclaim reclaim;
+    private final ReclaimProcedures orders;
+    private final PurgeProcedures purges;
+    private final StorageProcedures storage;
+    private final JobProcedures jobs;
+    private final MaintainConfig config;
+    private final Metrics metrics;
+    private final Clock clock;
 
     /**
      * @param tellCounts tells the database what this broker has counted
      */
-    public OnCall(Database database, Runnable tellCounts) {
+    public OnCall(
+            Database database,
+            MaintainConfig config,
+            Runnable tellCounts,
+            Metrics metrics,
+            Clock clock) {
         this.tellCounts = tellCounts;
         this.procedures = new OnCallProcedures(database);
         this.statistics = new StatisticsProcedures(database);
+        this.reclaim = new Reclaim(database, metrics, clock);
+        this.orders = new ReclaimProcedures(database);
+        this.purges = new PurgeProcedures(database);
+        this.storage = new StorageProcedures(database);
+        this.jobs = new JobProcedures(database);
+        this.config = config;
+        this.metrics = metrics;
+        this.clock = clock;
+    }
+
+    /**
+     * Lets expire at once what is due, for some seconds at most: the rest is the job's.
+     *
+     * @return empty = somebody else is at it, or the job is paused
+     */
+    public Optional<RetentionRun> runRetention() {
+        Expiry expiry = new Expiry(storage, config, metrics);
+        procedures.setJob(expiry.name(), null, true);
+        JobProcedures.Held held = jobs.claim(expiry.name(), UUID.randomUUID(), config.lease());
+        if (held == null) {
+            return Optional.empty();
+        }
+        RetentionRun run = new RetentionRun();
+        long start = clock.nanos();
+        int steps = 0;
+        boolean more = true;
+        try {
+            while (more && clock.nanos() - start < RETENTION_MAX.toNanos()) {
+                more = expiry.step(run);
+                steps++;
+            }
+        } finally {
+            jobs.release(held, steps, more, null);
+        }
+        if (more) {
+            run.cut();
+        }
+        return Optional.of(run);
+    }
+
+    /** What there is to do so that so many bytes of the log become free; changes nothing. */
+    public ReclaimPlan planReclaim(long bytes) {
+        return reclaim.plan(bytes);
+    }
+
+    /** The transaction that would hold that up longest at this moment. */
+    public Optional<String> oldestTransaction() {
+        return reclaim.oldestTransaction();
+    }
+
+    /**
+     * Orders that, of whichever broker has its turn at the job of the epochs.
+     *
+     * @param patience after so long without progress it ends
+     * @return the number of the order; empty = there is another that has not ended
+     */
+    public OptionalInt orderReclaim(long bytes, Duration patience) {
+        OptionalInt order = orders.order(bytes, Math.toIntExact(patience.toSeconds()));
+        if (order.isPresent()) {
+            procedures.setJob(ReclaimJob.NAME, null, true);
+        }
+        return order;
+    }
+
+    /** Ends the order that has not ended; empty = there was none. */
+    public OptionalInt cancelReclaim() {
+        return orders.cancel();
+    }
+
+    /**
+     * Orders that nothing of a tenant be left, or tells how that stands. What says that it is done
+     * says so once: asked again it begins anew.
+     *
+     * @param allowDefault whether the tenant may be that of those without one
+     */
+    public PurgeState purge(UUID tenant, boolean allowDefault) {
+        return purges.order(tenant, allowDefault);
     }
 
     /**

@@ -89,14 +89,7 @@ public final class Reclaim {
      * @throws QueenException the database is away
      */
     public Outcome run(long bytes, Duration patience, Consumer<String> progress) {
-        ReclaimJob job =
-                new ReclaimJob(
-                        new ReclaimJob.Order(bytes, patience, progress),
-                        procedures,
-                        this::plan,
-                        database,
-                        metrics,
-                        clock);
+        ReclaimJob job = job(new ReclaimJob.Order(bytes, patience, 0, progress));
         JobRunner runner = new JobRunner(List.of(job), jobs, CONFIG, metrics, clock);
         Optional<String> why = Optional.empty();
         // A run ends when the job is over, and where it is somebody else's turn.
@@ -121,6 +114,11 @@ public final class Reclaim {
             }
         }
         return new Outcome(job.freedBytes(), why.or(job::stoppedBy), procedures.slot());
+    }
+
+    /** The job that carries an order out, for whoever drives it. */
+    ReclaimJob job(ReclaimJob.Order order) {
+        return new ReclaimJob(order, procedures, this::plan, database, metrics, clock);
     }
 
     private boolean isPaused() {

@@ -35,9 +35,10 @@ final class ReclaimJob implements Job {
      * What is wanted.
      *
      * @param patience without progress for so long it ends
+     * @param lastEpoch later ones are left alone; 0 = than the one that is open in the beginning
      * @param progress told whenever an epoch has come further
      */
-    record Order(long bytes, Duration patience, Consumer<String> progress) {}
+    record Order(long bytes, Duration patience, int lastEpoch, Consumer<String> progress) {}
 
     /** Says what there is to do for so many bytes, with epochs up to a number. */
     @FunctionalInterface
@@ -60,7 +61,7 @@ final class ReclaimJob implements Job {
     private ReclaimPlan plan = new ReclaimPlan(List.of());
     private int checkedForDisk;
 
-    /** The one that was open in the beginning; 0 = not looked yet. */
+    /** 0 = not looked yet. */
     private int lastEpoch;
 
     private long freedBytes;
@@ -78,6 +79,7 @@ final class ReclaimJob implements Job {
             Metrics metrics,
             Clock clock) {
         this.order = order;
+        this.lastEpoch = order.lastEpoch();
         this.procedures = procedures;
         this.planner = planner;
         this.clock = clock;

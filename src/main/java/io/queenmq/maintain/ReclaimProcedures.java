@@ -4,9 +4,12 @@ import io.queenmq.db.Database;
 import io.queenmq.db.Inspection;
 import io.queenmq.db.Rows;
 import java.sql.PreparedStatement;
+import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /** What the epochs hold, how far they are, and who is in their way. */
 final class ReclaimProcedures {
@@ -19,6 +22,14 @@ final class ReclaimProcedures {
      */
     record Standing(
             int epoch, String state, long bytes, String progress, Optional<String> waitsFor) {}
+
+    /**
+     * An order that has not come to its end.
+     *
+     * @param lastEpoch later ones are none of its business
+     * @param freedBytes as far as it was noted
+     */
+    record Open(int id, long askedBytes, int patienceSeconds, int lastEpoch, long freedBytes) {}
 
     private final Database database;
 
@@ -146,6 +157,97 @@ final class ReclaimProcedures {
                 order by s.restart_lsn
                 limit 1
                 """);
+    }
+
+    /** The number of the new order; empty = another one is open. */
+    OptionalInt order(long bytes, int patienceSeconds) {
+        return database.call(
+                "order_reclaim",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection()
+                                    .prepareStatement("select queen_store.order_reclaim(?, ?)")) {
+                        statement.setLong(1, bytes);
+                        statement.setInt(2, patienceSeconds);
+                        return number(statement);
+                    }
+                });
+    }
+
+    /** Ends the open order; empty = there was none. */
+    OptionalInt cancel() {
+        return database.call(
+                "cancel_reclaim",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection()
+                                    .prepareStatement("select queen_store.cancel_reclaim()")) {
+                        return number(statement);
+                    }
+                });
+    }
+
+    private static OptionalInt number(PreparedStatement statement) throws SQLException {
+        return Rows.only(
+                statement,
+                row -> {
+                    int number = row.getInt(1);
+                    return row.wasNull() ? OptionalInt.empty() : OptionalInt.of(number);
+                });
+    }
+
+    Optional<Open> open() {
+        return database.repeatable(
+                "open_reclaim",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection()
+                                    .prepareStatement(
+                                            "select id, asked_bytes, patience_seconds, last_epoch,"
+                                                    + " freed_bytes from"
+                                                    + " queen_store.open_reclaim()")) {
+                        return Rows.list(
+                                        statement,
+                                        row ->
+                                                new Open(
+                                                        row.getInt(1),
+                                                        row.getLong(2),
+                                                        row.getInt(3),
+                                                        row.getInt(4),
+                                                        row.getLong(5)))
+                                .stream()
+                                .findFirst();
+                    }
+                });
+    }
+
+    /**
+     * Says how far an order has come.
+     *
+     * @param event null = nothing new
+     * @param stoppedBy of one that has ended; null = it is what was asked for
+     */
+    void note(
+            int id,
+            long freedBytes,
+            @Nullable String event,
+            boolean ended,
+            @Nullable String stoppedBy) {
+        database.call(
+                "note_reclaim",
+                session -> {
+                    try (PreparedStatement statement =
+                            session.connection()
+                                    .prepareStatement(
+                                            "select queen_store.note_reclaim(?, ?, ?, ?, ?)")) {
+                        statement.setInt(1, id);
+                        statement.setLong(2, freedBytes);
+                        statement.setString(3, event);
+                        statement.setBoolean(4, ended);
+                        statement.setString(5, stoppedBy);
+                        return statement.execute();
+                    }
+                });
     }
 
     private Optional<String> first(String name, String sql) {

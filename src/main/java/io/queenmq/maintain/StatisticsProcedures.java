@@ -45,10 +45,12 @@ final class StatisticsProcedures {
     private static final String PAGE =
             "select queue_id, group_id, started_at, lanes, amount, behind, leased, dead_letters,"
                     + " before_lanes, before_stored, before_passed, before_granted, before_ended,"
-                    + " before_dead_letters, oldest_ids, oldest_ats, last_queue_id, last_name"
+                    + " before_dead_letters, oldest_ids, oldest_ats, last_queue_id, last_name,"
+                    + " live_hour, live_day, live_week, oldest_write_at, newest_write_at"
                     + " from queen_store.count_lanes(?, ?, ?, ?)";
     private static final int FOUND = 5;
     private static final int BEFORE = 6;
+    private static final int LIVE = 3;
 
     private final Database database;
 
@@ -226,7 +228,21 @@ final class StatisticsProcedures {
                 row.getObject(3, OffsetDateTime.class),
                 found,
                 before,
-                oldest(row.getArray(15), row.getArray(16)));
+                oldest(row.getArray(15), row.getArray(16)),
+                writes(row));
+    }
+
+    private static Walked.@Nullable Writes writes(ResultSet row) throws SQLException {
+        OffsetDateTime oldest = row.getObject(22, OffsetDateTime.class);
+        OffsetDateTime newest = row.getObject(23, OffsetDateTime.class);
+        if (oldest == null || newest == null) {
+            return null;
+        }
+        long[] live = new long[LIVE];
+        for (int i = 0; i < LIVE; i++) {
+            live[i] = row.getLong(19 + i);
+        }
+        return new Walked.Writes(live, oldest, newest);
     }
 
     private static List<Walked.Oldest> oldest(@Nullable Array lanes, @Nullable Array times)
@@ -241,6 +257,56 @@ final class StatisticsProcedures {
             oldest.add(new Walked.Oldest(ids[i], ats[i].toInstant().atOffset(ZoneOffset.UTC)));
         }
         return oldest;
+    }
+
+    /** What walks have found of the writes of lanes. */
+    void noteLiveness(List<Walked> queues) {
+        record Found(int queueId, Walked.Writes writes) {}
+        List<Found> found = new ArrayList<>();
+        for (Walked queue : queues) {
+            Walked.Writes writes = queue.writes();
+            if (writes != null) {
+                found.add(new Found(queue.queueId, writes));
+            }
+        }
+        if (found.isEmpty()) {
+            return;
+        }
+        database.call(
+                "note_liveness",
+                session -> {
+                    Connection connection = session.connection();
+                    try (PreparedStatement statement =
+                            connection.prepareStatement(
+                                    "select queen_store.note_liveness(?, ?, ?, ?, ?, ?)")) {
+                        statement.setArray(
+                                1,
+                                integers(
+                                        connection,
+                                        found.stream().mapToInt(Found::queueId).toArray()));
+                        for (int i = 0; i < LIVE; i++) {
+                            int at = i;
+                            statement.setArray(
+                                    2 + i,
+                                    longs(
+                                            connection,
+                                            found.stream()
+                                                    .mapToLong(f -> f.writes().live()[at])
+                                                    .toArray()));
+                        }
+                        statement.setArray(
+                                5,
+                                connection.createArrayOf(
+                                        "timestamptz",
+                                        found.stream().map(f -> f.writes().oldestAt()).toArray()));
+                        statement.setArray(
+                                6,
+                                connection.createArrayOf(
+                                        "timestamptz",
+                                        found.stream().map(f -> f.writes().newestAt()).toArray()));
+                        return statement.execute();
+                    }
+                });
     }
 
     /** Counts that were off. */

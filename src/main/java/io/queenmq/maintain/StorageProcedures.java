@@ -18,13 +18,17 @@ final class StorageProcedures {
      * A step of expiry.
      *
      * @param lastQueueId the next step begins behind this queue; null = the round is complete
+     * @param segments that messages went from, like the bytes an estimate where they are very many
+     * @param bytes before compression
      */
     record Expired(
             int lanes,
             long retention,
             long completed,
             long evicted,
-            @Nullable Integer lastQueueId) {}
+            @Nullable Integer lastQueueId,
+            long segments,
+            long bytes) {}
 
     /** A step behind a deleted queue; 0 = no more can be done there now. */
     record Cleaned(int queueId, long removed) {}
@@ -96,7 +100,8 @@ final class StorageProcedures {
         return call(
                 "expire",
                 "select lanes, retention, completed_retention, max_wait_time_eviction,"
-                        + " last_queue_id from queen_store.expire(clock_timestamp(), ?, ?)",
+                        + " last_queue_id, segments, bytes"
+                        + " from queen_store.expire(clock_timestamp(), ?, ?)",
                 rows -> {
                     rows.next();
                     return new Expired(
@@ -104,7 +109,9 @@ final class StorageProcedures {
                             rows.getLong(2),
                             rows.getLong(3),
                             rows.getLong(4),
-                            rows.getObject(5, Integer.class));
+                            rows.getObject(5, Integer.class),
+                            rows.getLong(6),
+                            rows.getLong(7));
                 },
                 afterQueueId,
                 lanesMax);

@@ -65,5 +65,6 @@ final class Unsettled {
             due.add(walked);
         }
         corrected.increment(procedures.settle(due));
+        procedures.noteLiveness(due);
     }
 }

@@ -1,6 +1,7 @@
 package io.queenmq.queue;
 
 import io.queenmq.db.Database;
+import io.queenmq.db.Rows;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -22,7 +23,10 @@ final class QueueProcedures {
                     + " from queen_store.configure_queue(?, ?, ?, ?::jsonb)";
     private static final String FIND =
             "select queue_id, created, " + COLUMNS + " from queen_store.find_queue(?, ?)";
-    private static final String DELETE = "select queen_store.delete_queue(?, ?)";
+    private static final String DELETE =
+            "with l as materialized (select * from queen_store.left_behind(?, ?))"
+                    + " select queen_store.delete_queue(?, ?), l.disk_bytes, l.timers,"
+                    + " l.timers_capped from l";
 
     private final Database database;
 
@@ -58,7 +62,7 @@ final class QueueProcedures {
                 });
     }
 
-    boolean delete(UUID tenant, String queue) {
+    Queues.Deleted delete(UUID tenant, String queue) {
         return database.call(
                 "delete_queue",
                 session -> {
@@ -66,9 +70,16 @@ final class QueueProcedures {
                             session.connection().prepareStatement(DELETE)) {
                         statement.setObject(1, tenant);
                         statement.setString(2, queue);
-                        try (ResultSet result = statement.executeQuery()) {
-                            return result.next() && result.getBoolean(1);
-                        }
+                        statement.setObject(3, tenant);
+                        statement.setString(4, queue);
+                        return Rows.only(
+                                statement,
+                                row ->
+                                        new Queues.Deleted(
+                                                row.getBoolean(1),
+                                                row.getLong(2),
+                                                row.getLong(3),
+                                                row.getBoolean(4)));
                     }
                 });
     }

@@ -48,6 +48,16 @@ public final class Queues {
      */
     public record Configured(int queueId, QueueOptions options, List<String> warnings) {}
 
+    /**
+     * What became of a deletion.
+     *
+     * @param existed false = there was no such queue
+     * @param diskBytes what it has stored; given back when the epochs go that it is in
+     * @param timers that would make the queue again
+     * @param timersCapped there may be more of them
+     */
+    public record Deleted(boolean existed, long diskBytes, long timers, boolean timersCapped) {}
+
     private final QueueProcedures procedures;
     private final QueueCatalog catalog;
     private final Mode defaultMode;
@@ -81,10 +91,10 @@ public final class Queues {
                 configured.id(), configured.options(), QueueWarnings.of(configured.options()));
     }
 
-    /** Deletes a queue with all its messages, cursors and dead letters; false = there was none. */
-    public boolean delete(UUID tenant, String queue) {
+    /** Deletes a queue with all its messages, cursors and dead letters. */
+    public Deleted delete(UUID tenant, String queue) {
         Optional<Queue> known = catalog.queue(tenant, queue);
-        boolean deleted = procedures.delete(tenant, queue);
+        Deleted deleted = procedures.delete(tenant, queue);
         known.ifPresent(gone -> catalog.queueChanged(gone.id()));
         return deleted;
     }

@@ -41,6 +41,7 @@ class AccessHttpTest {
                     rule(Level.PUBLIC, "(GET|HEAD) /auth/(me|login)|POST /auth/logout"),
                     rule(Level.ADMIN, "\\w+ (/api/v1/system|/internal)/.*"),
                     rule(Level.ADMIN, "DELETE /api/v1/(consumer-groups|resources/queues)/.*"),
+                    rule(Level.ADMIN, "DELETE /api/v1/resources/tenant"),
                     rule(Level.ADMIN, "DELETE /api/v1/dlq|\\w+ /api/v1/stats/refresh"),
                     rule(Level.ADMIN, "(GET|HEAD) /api/v1/analytics/postgres-stats"),
                     rule(

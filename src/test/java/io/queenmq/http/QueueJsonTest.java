@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.queenmq.model.QueenException;
 import io.queenmq.queue.QueueOptions;
+import io.queenmq.queue.Queues;
 import io.queenmq.queue.Queues.Configured;
 import io.queenmq.queue.Queues.Mode;
 import io.queenmq.queue.Queues.Option;
@@ -121,11 +122,12 @@ class QueueJsonTest {
     @Contract("configure-13")
     void deletingNothingIsSaidAndIsNoError() {
         assertEquals(
-                "{\"deleted\":true,\"queue\":\"q\",\"existed\":true}",
-                QueueJson.deleted("q", true).toString());
+                "{\"deleted\":true,\"queue\":\"q\",\"existed\":true,\"diskBytes\":7,"
+                        + "\"pendingTimers\":9,\"pendingTimersCapped\":true}",
+                QueueJson.deleted("q", new Queues.Deleted(true, 7, 9, true)).toString());
         assertEquals(
-                "{\"deleted\":false,\"queue\":\"q\",\"existed\":false,"
-                        + "\"message\":\"Queue not found, nothing was deleted\"}",
-                QueueJson.deleted("q", false).toString());
+                "{\"deleted\":false,\"queue\":\"q\",\"existed\":false,\"diskBytes\":0,"
+                        + "\"pendingTimers\":0,\"message\":\"Queue not found, nothing was deleted\"}",
+                QueueJson.deleted("q", new Queues.Deleted(false, 0, 0, false)).toString());
     }
 }

@@ -60,7 +60,12 @@ class InsightPlanTest {
                     new Call("queen_store.read_cell()", 100),
                     new Call("queen_store.show_jobs()", 100),
                     new Call("queen_store.show_blocked()", 400),
-                    new Call("queen_store.show_storage()", 2_000),
+                    // Bounded by its sample: 64 pages, for each row of them its lane and queue.
+                    new Call("queen_store.show_storage()", 100_000),
+                    new Call("queen_store.show_purges()", 100),
+                    new Call(
+                            "queen_store.left_behind('00000000-0000-0000-0000-000000000001', 'q')",
+                            100),
                     new Call("queen_store.show_server()", 10_000),
                     new Call(of("read_counts", "'q'"), 5_000),
                     // The same look, then 200 lanes.

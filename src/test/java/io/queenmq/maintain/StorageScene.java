@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 final class StorageScene implements AutoCloseable {
     static final Instant NOW = Instant.parse("2026-01-01T00:00:00Z");
 
-    /** What a step of expiry says. */
+    /** What a step of expiry says, but for segments and bytes. */
     record Expired(
             int lanes, long retention, long completed, long evicted, @Nullable Integer last) {
         long messages() {

@@ -359,7 +359,7 @@ class PushEngineTest {
     void deletedQueueIsMadeAgain() throws SQLException {
         engine.push(minted("again", "a", "1"));
         try (TestEngine other = new TestEngine(server)) {
-            assertTrue(other.queues.delete(Caller.DEFAULT_TENANT, "again"));
+            assertTrue(other.queues.delete(Caller.DEFAULT_TENANT, "again").existed());
         }
         assertInstanceOf(
                 PushResult.Queued.class, engine.push(minted("again", "a", "2")).getFirst());

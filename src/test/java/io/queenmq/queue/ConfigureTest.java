@@ -263,8 +263,8 @@ class ConfigureTest {
         assertEquals(number, catalog.laneNumber(lane));
         List<Integer> changed = new ArrayList<>();
         catalog.onChange(changed::add);
-        assertTrue(queues.delete(TENANT, "phoenix"));
-        assertFalse(queues.delete(TENANT, "phoenix"));
+        assertTrue(queues.delete(TENANT, "phoenix").existed());
+        assertFalse(queues.delete(TENANT, "phoenix").existed());
         assertEquals(List.of(before), changed);
         assertEquals(0, catalog.laneNumber(lane));
         assertNotEquals(number, ensure(lane));
