@@ -24,6 +24,6 @@ bench: ## the load test; options: make bench ARGS="--help"
 	./loadtest/run $(ARGS)
 
 docs: ## writes the pages that are generated
-	./queen config > docs/configuration.md
+	./queen config --manual > docs/configuration.md
 	-mvn -B -q test -Dtest=ContractTableTest
 	cp target/contract.md docs/contract.md

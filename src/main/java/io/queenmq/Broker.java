@@ -7,6 +7,7 @@ import io.queenmq.ack.Deliveries;
 import io.queenmq.admin.AdminPlane;
 import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.count.Counts;
+import io.queenmq.count.Rates;
 import io.queenmq.count.Reports;
 import io.queenmq.db.ColdReads;
 import io.queenmq.db.Database;
@@ -114,6 +115,7 @@ public final class Broker implements AutoCloseable {
             parts.own(
                     "report",
                     new Reports(config.report(), counts, database, this::port, metrics, clock));
+            parts.own("rates", new Rates(config.report().rates(), metrics, clock));
 
             HintOutbox outbox = new HintOutbox();
             Switches switches = parts.own("gate", new Switches(database, outbox, metrics, clock));
@@ -311,15 +313,8 @@ public final class Broker implements AutoCloseable {
     }
 
     private static DatabaseConfig onEmbedded(DatabaseConfig bounds, EmbeddedPostgres server) {
-        return new DatabaseConfig(
-                server.host(),
-                server.port(),
-                server.database(),
-                server.user(),
-                server.password(),
-                bounds.poolSize(),
-                bounds.statementTimeout(),
-                bounds.borrowTimeout());
+        return bounds.at(
+                server.host(), server.port(), server.database(), server.user(), server.password());
     }
 
     /**

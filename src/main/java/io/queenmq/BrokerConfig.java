@@ -6,6 +6,7 @@ import io.queenmq.cipher.CipherConfig;
 import io.queenmq.config.AutopilotVariables;
 import io.queenmq.config.BadSetting;
 import io.queenmq.config.KvVariables;
+import io.queenmq.config.LogVariables;
 import io.queenmq.config.Settings;
 import io.queenmq.config.Variables;
 import io.queenmq.count.ReportConfig;
@@ -63,6 +64,7 @@ public record BrokerConfig(
 
     private static final Duration KEEP_ALIVE = Duration.ofMinutes(5);
     private static final Duration REPORT_INTERVAL = Duration.ofMinutes(1);
+    private static final Duration RATES_INTERVAL = Duration.ofSeconds(10);
 
     /** Every default, on that database and any free port of the loopback address. */
     public static BrokerConfig on(DatabaseConfig database) {
@@ -84,7 +86,7 @@ public record BrokerConfig(
                 CipherConfig.NONE,
                 TimersConfig.DEFAULT,
                 MaintainConfig.DEFAULT,
-                new ReportConfig("queen", REPORT_INTERVAL));
+                new ReportConfig("queen", REPORT_INTERVAL, RATES_INTERVAL));
     }
 
     /** The same behind another listener. */
@@ -170,8 +172,11 @@ public record BrokerConfig(
                 timers(settings),
                 maintain(settings),
                 new ReportConfig(
-                        settings.find(Variables.SERVER_ID).orElseGet(BrokerConfig::anyName),
-                        Duration.ofMillis(settings.get(Variables.METRICS_FLUSH_MS))));
+                        settings.find(Variables.SERVER_ID)
+                                .or(() -> settings.find(Variables.HOSTNAME))
+                                .orElseGet(BrokerConfig::anyName),
+                        Duration.ofMillis(settings.get(Variables.METRICS_FLUSH_MS)),
+                        Duration.ofMillis(settings.get(LogVariables.LOG_RATES_MS))));
     }
 
     private static String anyName() {
@@ -194,7 +199,9 @@ public record BrokerConfig(
                                 settings.get(Variables.PG_USER),
                                 settings.get(Variables.PG_PASSWORD))
                         .withStatementTimeout(
-                                Duration.ofMillis(settings.get(Variables.STATEMENT_TIMEOUT_MS)));
+                                Duration.ofMillis(settings.get(Variables.STATEMENT_TIMEOUT_MS)))
+                        .withMigrates(settings.get(Variables.APPLY_SCHEMA))
+                        .withTls(TlsSettings.of(settings));
         return settings.find(Variables.POOL_SIZE)
                 .map(size -> config.withPoolSize(Math.toIntExact(size)))
                 .orElse(config);
@@ -329,7 +336,7 @@ public record BrokerConfig(
                 settings.get(Variables.CONFIGURE_MODE).equals("merge")
                         ? Queues.Mode.MERGE
                         : Queues.Mode.REPLACE,
-                defaults.cacheRefresh(),
+                Duration.ofMillis(settings.get(Variables.CACHE_REFRESH_MS)),
                 defaults.queuesMax(),
                 defaults.laneCacheBytes(),
                 defaults.provisionRoomMax());

@@ -154,7 +154,7 @@ class AccessSettingsTest {
                 "JWT_JWKS_REFRESH_INTERVAL | 1 | a whole number from 10 to 86400 s",
                 "JWT_JWKS_TIMEOUT_MS | 0 | a whole number from 100 to 60000 ms",
                 "JWT_SKIP_PATHS | a | paths that begin with a slash, separated by commas",
-                "JWT_ENABLED | maybe | true, false, 1 or 0",
+                "JWT_ENABLED | maybe | true or false, yes or no, on or off, 1 or 0",
             })
     void aBadValueNamesItselfAndItsRange(String name, String value, String range) {
         assertEquals(

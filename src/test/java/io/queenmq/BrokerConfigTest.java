@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.queenmq.config.BadSetting;
 import io.queenmq.config.Settings;
 import io.queenmq.db.DatabaseConfig;
+import io.queenmq.db.Tls;
 import io.queenmq.gate.QuotaConfig;
 import io.queenmq.maintain.MaintainConfig;
 import io.queenmq.maintain.StatisticsConfig;
@@ -52,6 +53,13 @@ class BrokerConfigTest {
     }
 
     @Test
+    void aBrokerIsCalledByItsNameElseByThatOfItsMachine() {
+        assertEquals("a", from("QUEEN_SERVER_ID", "a", "HOSTNAME", "b").report().broker());
+        assertEquals("b", from("HOSTNAME", "b").report().broker());
+        assertTrue(from().report().broker().matches("queen-[0-9a-f]{8}"));
+    }
+
+    @Test
     void anOlderNameOfNewIsNew() {
         assertTrue(from("DEFAULT_SUBSCRIPTION_MODE", "new_only").http().groupsStartAtNow());
         assertFalse(from("DEFAULT_SUBSCRIPTION_MODE", "all").http().groupsStartAtNow());
@@ -82,7 +90,7 @@ class BrokerConfigTest {
         BrokerConfig config =
                 from(
                         "PORT", "7000",
-                        "HOST", "127.0.0.1",
+                        "QUEEN_BIND_ADDR", "127.0.0.1",
                         "PG_HOST", "db",
                         "PG_PORT", "5433",
                         "PG_USER", "u",
@@ -95,6 +103,9 @@ class BrokerConfigTest {
                         "DEFAULT_SUBSCRIPTION_MODE", "all",
                         "QUEEN_CONFIGURE_MODE", "merge",
                         "QUEEN_DEDUP_CACHE_MB", "7",
+                        "QUEEN_CACHE_REFRESH_INTERVAL_MS", "1500",
+                        "QUEEN_APPLY_SCHEMA", "off",
+                        "PG_USE_SSL", "yes",
                         "QUEEN_TENANCY_HEADER", "1",
                         "QUEEN_KV_TRUSTED_PROXY", "1",
                         "RETENTION_INTERVAL", "1000",
@@ -136,8 +147,11 @@ class BrokerConfigTest {
         assertEquals(
                 DatabaseConfig.of("db", 5433, "d", "u", "p")
                         .withPoolSize(20)
-                        .withStatementTimeout(Duration.ofSeconds(5)),
+                        .withStatementTimeout(Duration.ofSeconds(5))
+                        .withMigrates(false)
+                        .withTls(new Tls(Tls.Mode.VERIFY_FULL, Optional.empty(), Optional.empty())),
                 config.database());
+        assertEquals(Duration.ofMillis(1_500), config.queue().cacheRefresh());
         assertEquals(Duration.ofSeconds(1), config.http().pollTime());
         assertFalse(config.http().groupsStartAtNow());
         assertEquals(Queues.Mode.MERGE, config.queue().defaultMode());

@@ -30,14 +30,7 @@ final class DatabaseInUse {
                                                         + folder.toAbsolutePath()
                                                         + ": start the broker, or set PG_HOST or"
                                                         + " QUEEN_DATA_DIR"));
-        return new DatabaseConfig(
-                server.host(),
-                server.port(),
-                server.database(),
-                server.user(),
-                server.password(),
-                bounds.poolSize(),
-                bounds.statementTimeout(),
-                bounds.borrowTimeout());
+        return bounds.at(
+                server.host(), server.port(), server.database(), server.user(), server.password());
     }
 }

@@ -9,6 +9,7 @@ import io.queenmq.doctor.DoctorConfig;
 import io.queenmq.doctor.Finding;
 import io.queenmq.doctor.Finding.Level;
 import io.queenmq.runtime.Clock;
+import io.queenmq.runtime.LogLevels;
 import io.queenmq.runtime.Logging;
 import io.queenmq.runtime.Version;
 import java.io.IOException;
@@ -17,6 +18,7 @@ import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.function.Supplier;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -50,10 +52,10 @@ final class Examine implements Callable<Integer> {
     @Option(names = "--json", description = "Prints one JSON object instead of lines.")
     private boolean json;
 
-    private final Settings settings;
+    private final Supplier<Settings> settings;
     private final PrintWriter out;
 
-    Examine(Settings settings, PrintWriter out) {
+    Examine(Supplier<Settings> settings, PrintWriter out) {
         this.settings = settings;
         this.out = out;
     }
@@ -61,8 +63,8 @@ final class Examine implements Callable<Integer> {
     @Override
     public Integer call() {
         // What fails is a line of the answer; nobody has to read it twice.
-        Logging.configure("error");
-        DatabaseConfig database = DatabaseInUse.of(settings);
+        Logging.configure(LogLevels.ERROR, false);
+        DatabaseConfig database = DatabaseInUse.of(settings.get());
         List<Finding> findings = new Doctor(database, DoctorConfig.DEFAULT, Clock.SYSTEM).examine();
         out.print(json ? json(database, findings) : lines(database, findings));
         out.flush();

@@ -6,9 +6,14 @@ import io.queenmq.runtime.StartRefused;
 import io.queenmq.runtime.Version;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ScopeType;
 
 /** The command line of {@code ./queen}; without a subcommand it serves. */
 @Command(
@@ -16,7 +21,6 @@ import picocli.CommandLine.IVersionProvider;
         description = "A message broker that keeps every byte of its state in PostgreSQL.",
         mixinStandardHelpOptions = true,
         versionProvider = QueenCommand.Versions.class,
-        subcommands = {Serve.class, ShowConfig.class},
         footerHeading = "%nExamples:%n",
         footer = {
             "  queen                              serve on port 6632 with a PostgreSQL of its own"
@@ -26,11 +30,25 @@ import picocli.CommandLine.IVersionProvider;
             "                                     serve from a PostgreSQL of yours, 15 to 18",
             "  queen doctor                       what to do about the PostgreSQL server",
             "  queen reclaim 10GB                 give space of expired messages back now",
-            "  queen config                       every setting, with its default and range",
+            "  queen config                       every setting, and where it comes from",
+            "  queen --config queen.yaml          settings from a file; the environment wins",
             "",
-            "Settings are environment variables: see docs/configuration.md."
+            "Settings are environment variables, or lines of a file: see docs/configuration.md."
         })
 public final class QueenCommand implements Runnable {
+    private final Settings environment;
+
+    @Option(
+            names = "--config",
+            paramLabel = "FILE",
+            scope = ScopeType.INHERIT,
+            description = "A YAML file with settings, in place of the one that QUEEN_CONFIG names.")
+    private @Nullable Path file;
+
+    private QueenCommand(Settings environment) {
+        this.environment = environment;
+    }
+
     /** Says the version of the build. */
     static final class Versions implements IVersionProvider {
         @Override
@@ -45,11 +63,19 @@ public final class QueenCommand implements Runnable {
         return commandLine(Settings.ofProcess(), out).execute(args);
     }
 
-    /** All commands; those beside a broker have these settings and write there. */
+    /**
+     * All commands.
+     *
+     * @param settings of the environment
+     * @param out where those beside a broker write
+     */
     static CommandLine commandLine(Settings settings, PrintWriter out) {
-        CommandLine line = new CommandLine(new QueenCommand());
-        line.addSubcommand(new Examine(settings, out));
-        line.addSubcommand(new ReclaimSpace(settings, out));
+        QueenCommand queen = new QueenCommand(settings);
+        CommandLine line = new CommandLine(queen);
+        line.addSubcommand(new Serve(queen::settings));
+        line.addSubcommand(new ShowConfig(queen::settings, out));
+        line.addSubcommand(new Examine(queen::settings, out));
+        line.addSubcommand(new ReclaimSpace(queen::settings, out));
         line.setExecutionExceptionHandler(
                 (exception, command, parsed) -> {
                     if (exception instanceof StartRefused || exception instanceof QueenException) {
@@ -63,8 +89,13 @@ public final class QueenCommand implements Runnable {
         return line;
     }
 
+    /** With those of the file, once the command line is read. */
+    private Settings settings() {
+        return environment.withFile(Optional.ofNullable(file));
+    }
+
     @Override
     public void run() {
-        new Serve().run();
+        new Serve(this::settings).run();
     }
 }

@@ -7,10 +7,12 @@ import io.queenmq.maintain.ReclaimPlan;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.ByteSize;
 import io.queenmq.runtime.Clock;
+import io.queenmq.runtime.LogLevels;
 import io.queenmq.runtime.Logging;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.concurrent.Callable;
+import java.util.function.Supplier;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
@@ -59,10 +61,10 @@ final class ReclaimSpace implements Callable<Integer> {
                             + " (${DEFAULT-VALUE}).")
     private int waitSeconds = 60;
 
-    private final Settings settings;
+    private final Supplier<Settings> settings;
     private final PrintWriter out;
 
-    ReclaimSpace(Settings settings, PrintWriter out) {
+    ReclaimSpace(Supplier<Settings> settings, PrintWriter out) {
         this.settings = settings;
         this.out = out;
     }
@@ -82,11 +84,11 @@ final class ReclaimSpace implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        Logging.configure("error");
+        Logging.configure(LogLevels.ERROR, false);
         try (Metrics metrics = new Metrics();
                 Database database =
                         new Database(
-                                DatabaseInUse.of(settings).withPoolSize(1),
+                                DatabaseInUse.of(settings.get()).withPoolSize(1),
                                 metrics,
                                 Clock.SYSTEM)) {
             Reclaim reclaim = new Reclaim(database, metrics, Clock.SYSTEM);

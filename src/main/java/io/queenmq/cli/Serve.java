@@ -2,15 +2,17 @@ package io.queenmq.cli;
 
 import io.queenmq.Broker;
 import io.queenmq.BrokerConfig;
+import io.queenmq.config.LogVariables;
 import io.queenmq.config.Settings;
-import io.queenmq.config.Variables;
 import io.queenmq.runtime.Logging;
 import io.queenmq.runtime.Version;
 import io.queenmq.web.Listener;
 import java.lang.System.Logger.Level;
+import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.Supplier;
 import picocli.CommandLine.Command;
 
 /** {@code queen serve}: runs a broker until the process is told to stop. */
@@ -19,14 +21,22 @@ import picocli.CommandLine.Command;
         description = "Runs the broker (the default).",
         mixinStandardHelpOptions = true)
 final class Serve implements Runnable {
+    private static final System.Logger LOG = System.getLogger(Serve.class.getName());
+
+    private final Supplier<Settings> given;
+
+    Serve(Supplier<Settings> given) {
+        this.given = given;
+    }
+
     @Override
     public void run() {
-        Settings settings = Settings.ofProcess();
-        Logging.configure(settings.get(Variables.LOG_LEVEL));
-        for (String name : settings.unknown()) {
-            System.getLogger(Serve.class.getName())
-                    .log(Level.WARNING, "setting is unknown and has no effect name={0}", name);
-        }
+        Settings settings = given.get();
+        Logging.configure(
+                settings.find(LogVariables.RUST_LOG)
+                        .orElseGet(() -> settings.get(LogVariables.LOG_LEVEL)),
+                settings.get(LogVariables.LOG_JSON));
+        tell(settings);
         BrokerConfig config = BrokerConfig.from(settings);
         Listener.requireFree(config.web());
         config.embedded()
@@ -57,6 +67,24 @@ final class Serve implements Runnable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    /** What an operator may have meant otherwise, before anything is done about it. */
+    private static void tell(Settings settings) {
+        for (String name : settings.unknown()) {
+            LOG.log(Level.WARNING, "setting is unknown and has no effect name={0}", name);
+        }
+        List<String> foreign = settings.withoutEffect();
+        if (!foreign.isEmpty()) {
+            LOG.log(
+                    Level.WARNING,
+                    "settings of other versions have no effect names={0}",
+                    String.join(",", foreign));
+        }
+        LOG.log(
+                Level.INFO,
+                "settings that are not left at their defaults: {0}",
+                String.join(" ", settings.changed()));
     }
 
     /** Whatever a signal interrupts, a server of our own is not left behind. */

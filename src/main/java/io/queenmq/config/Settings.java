@@ -1,31 +1,56 @@
 package io.queenmq.config;
 
+import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeSet;
 
-/** What the environment says, read once at start-up. */
+/** What the environment and a file say, read once at start-up. The environment wins. */
 public final class Settings {
     /** Read by the launcher script, not by the broker. */
     private static final List<String> LAUNCHER = List.of("QUEEN_JAVA_OPTS");
 
     /** Of names that belong to Queen, in whatever version. */
-    private static final List<String> PREFIXES = List.of("QUEEN_", "JWT_", "FILE_BUFFER_");
+    private static final List<String> PREFIXES = List.of("QUEEN_", "JWT_", "FILE_BUFFER_", "PG_");
 
-    private final Map<String, String> environment;
+    /** Where values come from, the first before the second. */
+    private final List<Source> sources;
 
-    private Settings(Map<String, String> environment) {
-        this.environment = Map.copyOf(environment);
+    /** Names and values, as texts. */
+    private record Source(String name, Map<String, String> values) {}
+
+    /** What is set, under which name, and where. */
+    record Setting(String name, String text, String source) {}
+
+    private Settings(List<Source> sources) {
+        this.sources = List.copyOf(sources);
     }
 
     /** Of this process. */
     public static Settings ofProcess() {
-        return new Settings(System.getenv());
+        return of(System.getenv());
     }
 
     public static Settings of(Map<String, String> environment) {
-        return new Settings(environment);
+        return new Settings(List.of(new Source("environment", Map.copyOf(environment))));
+    }
+
+    /**
+     * The same with those of a file.
+     *
+     * @param file which one; empty = the one that is set, if any
+     * @throws BadSetting it cannot be read, or has what is no setting
+     */
+    public Settings withFile(Optional<Path> file) {
+        Optional<Path> named = file.or(() -> find(Variables.CONFIG).map(Path::of));
+        if (named.isEmpty()) {
+            return this;
+        }
+        List<Source> all = new ArrayList<>(sources);
+        all.add(new Source(named.get().toString(), SettingsFile.read(named.get())));
+        return new Settings(all);
     }
 
     /**
@@ -45,37 +70,80 @@ public final class Settings {
      * @throws BadSetting out of range
      */
     public <T> Optional<T> find(Variable<T> variable) {
-        for (String name : variable.names()) {
-            String text = environment.get(name);
-            if (text != null && (variable.emptyCounts() || !text.isEmpty())) {
-                Optional<T> value = variable.parser().apply(text);
-                if (value.isEmpty()) {
-                    String got =
-                            variable.secret()
-                                    ? "a value of " + text.length() + " characters"
-                                    : '"' + text + '"';
-                    throw new BadSetting(name + " must be " + variable.range() + ", got " + got);
+        return locate(variable).map(setting -> parse(variable, setting));
+    }
+
+    private <T> T parse(Variable<T> variable, Setting setting) {
+        String found = variable.shown(setting.text());
+        try {
+            Optional<T> value = variable.parser().apply(setting.text());
+            if (value.isPresent()) {
+                return value.get();
+            }
+        } catch (IllegalArgumentException e) {
+            found = String.valueOf(e.getMessage());
+        }
+        String source = setting.source();
+        throw new BadSetting(
+                setting.name()
+                        + " must be "
+                        + variable.range()
+                        + ", got "
+                        + found
+                        + (source.equals(sources.getFirst().name()) ? "" : " in " + source));
+    }
+
+    /** Where a variable is set, by whichever of its names. */
+    Optional<Setting> locate(Variable<?> variable) {
+        for (Source source : sources) {
+            for (String name : variable.names()) {
+                String text = source.values().get(name);
+                if (text != null && (variable.emptyCounts() || !text.isEmpty())) {
+                    return Optional.of(new Setting(name, text, source.name()));
                 }
-                return value;
             }
         }
         return Optional.empty();
     }
 
     /**
-     * Variables that look like ours and are not: a setting without effect must not go unnoticed.
+     * Names in the environment that look like ours and are not, each with the one that may have
+     * been meant: a setting without effect must not go unnoticed.
      */
     public List<String> unknown() {
         TreeSet<String> unknown = new TreeSet<>();
-        for (String name : environment.keySet()) {
+        for (String name : sources.getFirst().values().keySet()) {
             if (PREFIXES.stream().anyMatch(name::startsWith)) {
                 unknown.add(name);
             }
         }
         LAUNCHER.forEach(unknown::remove);
-        Variables.bySection()
-                .values()
-                .forEach(section -> section.forEach(v -> unknown.removeAll(v.names())));
-        return List.copyOf(unknown);
+        unknown.removeIf(OtherVersions::have);
+        Variables.all().forEach(variable -> unknown.removeAll(variable.names()));
+        return unknown.stream().map(name -> name + Nearest.hint(name)).toList();
+    }
+
+    /** What is set that has a meaning in other versions of Queen alone. */
+    public List<String> withoutEffect() {
+        return sources.stream()
+                .flatMap(source -> source.values().keySet().stream())
+                .filter(OtherVersions::have)
+                .distinct()
+                .sorted()
+                .toList();
+    }
+
+    /** What is set, as {@code NAME=value}; no secret is repeated. */
+    public List<String> changed() {
+        return Variables.all().stream()
+                .flatMap(
+                        variable ->
+                                locate(variable).stream()
+                                        .map(
+                                                set ->
+                                                        variable.name()
+                                                                + "="
+                                                                + variable.display(set.text())))
+                .toList();
     }
 }

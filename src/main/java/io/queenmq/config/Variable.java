@@ -9,7 +9,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * The declaration of an environment variable.
+ * The declaration of a setting: an environment variable, which may stand in a file as well.
  *
  * @param names the one to use first; the others are understood too, in this order
  * @param fallback value where it is not set; empty = what the description says
@@ -18,7 +18,8 @@ import java.util.stream.Stream;
  * @param description one sentence
  * @param secret no message repeats its value
  * @param emptyCounts whether it is set where it is set to nothing
- * @param parser empty = not in the range
+ * @param parser empty = not in the range; an {@link IllegalArgumentException} says what was found
+ *     instead of the value
  */
 public record Variable<T>(
         List<String> names,
@@ -40,6 +41,20 @@ public record Variable<T>(
         return names.getFirst();
     }
 
+    /** A value of it as a sentence may say it. */
+    String shown(String text) {
+        return isHidden(text) ? "a value of " + text.length() + " characters" : '"' + text + '"';
+    }
+
+    /** The same as a list may show it. */
+    String display(String text) {
+        return isHidden(text) ? "<" + text.length() + " characters>" : text;
+    }
+
+    private boolean isHidden(String text) {
+        return secret || text.contains("\n") || text.contains("-----BEGIN");
+    }
+
     /** The same, known under further names, for those who come from other versions. */
     Variable<T> also(String... otherNames) {
         List<String> all = Stream.concat(names.stream(), List.of(otherNames).stream()).toList();
@@ -51,6 +66,18 @@ public record Variable<T>(
     Variable<T> orEmpty() {
         return new Variable<>(
                 names, fallback, defaultText, range, description, secret, true, parser);
+    }
+
+    /** The same with a value that no message repeats. */
+    Variable<T> masked() {
+        return new Variable<>(
+                names, fallback, defaultText, range, description, true, emptyCounts, parser);
+    }
+
+    /** The same with a default that other settings decide. */
+    Variable<T> dependingOn(String others) {
+        return new Variable<>(
+                names, Optional.empty(), others, range, description, secret, emptyCounts, parser);
     }
 
     /** One with a range of its own. */
@@ -111,12 +138,12 @@ public record Variable<T>(
                 name,
                 fallback,
                 defaultText,
-                "true, false, 1 or 0",
+                "true or false, yes or no, on or off, 1 or 0",
                 description,
                 text ->
                         switch (text.strip().toLowerCase(Locale.ROOT)) {
-                            case "true", "1" -> Optional.of(true);
-                            case "false", "0" -> Optional.of(false);
+                            case "true", "yes", "on", "1" -> Optional.of(true);
+                            case "false", "no", "off", "0" -> Optional.of(false);
                             default -> Optional.empty();
                         });
     }

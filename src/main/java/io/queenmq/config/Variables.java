@@ -6,17 +6,18 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SequencedMap;
 
-/** Every environment variable of the broker. */
+/** Every setting of the broker. */
 public final class Variables {
     public static final Variable<Long> PORT =
             Variable.number(
                     "PORT", 6632, 0, 65_535, "", "TCP port of the HTTP API; 0 = any free one.");
     public static final Variable<String> HOST =
             Variable.text(
-                    "HOST",
-                    Optional.of("0.0.0.0"),
-                    "0.0.0.0",
-                    "Address the HTTP API listens on; 127.0.0.1 = this machine only.");
+                            "QUEEN_BIND_ADDR",
+                            Optional.of("0.0.0.0"),
+                            "0.0.0.0",
+                            "Address the HTTP API listens on; 127.0.0.1 = this machine only.")
+                    .also("HOST");
     public static final Variable<Long> MAX_BODY_BYTES =
             Variable.number(
                     "QUEEN_MAX_BODY_BYTES",
@@ -36,12 +37,23 @@ public final class Variables {
                             + " or it reuses one that is just being closed.");
     public static final Variable<String> SERVER_ID =
             Variable.text(
-                            "QUEEN_SERVER_ID",
-                            Optional.empty(),
-                            "`queen-` and eight digits, others at each start",
-                            "Under which name this broker reports what it does; the name of its host"
-                                    + " where the environment tells it.")
-                    .also("HOSTNAME");
+                    "QUEEN_SERVER_ID",
+                    Optional.empty(),
+                    "`HOSTNAME`",
+                    "Under which name this broker reports what it does.");
+    public static final Variable<String> HOSTNAME =
+            Variable.text(
+                    "HOSTNAME",
+                    Optional.empty(),
+                    "`queen-` and eight digits, others at each start",
+                    "Name of the machine; containers have it in their environment.");
+    public static final Variable<String> CONFIG =
+            Variable.text(
+                    "QUEEN_CONFIG",
+                    Optional.empty(),
+                    "none",
+                    "A YAML file with settings; the option `--config` of every command names another"
+                            + " one.");
     public static final Variable<Boolean> TENANCY_HEADER =
             Variable.flag(
                     "QUEEN_TENANCY_HEADER",
@@ -80,6 +92,15 @@ public final class Variables {
                     List.of("replace", "merge"),
                     "What becomes of options that a `/configure` without `mode` leaves out: back to"
                             + " their defaults, or kept.");
+    public static final Variable<Long> CACHE_REFRESH_MS =
+            Variable.number(
+                    "QUEEN_CACHE_REFRESH_INTERVAL_MS",
+                    60_000,
+                    1_000,
+                    3_600_000,
+                    "ms",
+                    "After that long the options of a queue are read again, in case nobody told of"
+                            + " their change.");
     public static final Variable<Long> DEDUP_CACHE_MB =
             Variable.number(
                     "QUEEN_DEDUP_CACHE_MB",
@@ -102,13 +123,6 @@ public final class Variables {
                     32,
                     "Keys that only decrypt, separated by commas: those of before, while there are"
                             + " payloads of theirs.");
-    public static final Variable<String> LOG_LEVEL =
-            Variable.choice(
-                    "LOG_LEVEL",
-                    "info",
-                    List.of("error", "warn", "info", "debug"),
-                    "Least important lines that are logged.");
-
     public static final Variable<Boolean> EMBEDDED =
             Variable.flag(
                     "QUEEN_EMBEDDED",
@@ -140,7 +154,14 @@ public final class Variables {
     public static final Variable<String> PG_USER =
             Variable.text("PG_USER", Optional.of("postgres"), "postgres", "User.");
     public static final Variable<String> PG_PASSWORD =
-            Variable.text("PG_PASSWORD", Optional.of(""), "none", "Password of the user.");
+            Variable.text("PG_PASSWORD", Optional.of(""), "none", "Password of the user.").masked();
+    public static final Variable<Boolean> APPLY_SCHEMA =
+            Variable.flag(
+                    "QUEEN_APPLY_SCHEMA",
+                    Optional.of(true),
+                    "true",
+                    "Whether a start brings the database to the schema of this broker; if not, a"
+                            + " database that is behind is refused.");
     public static final Variable<Long> POOL_SIZE =
             Variable.number(
                     "DB_POOL_SIZE",
@@ -402,11 +423,19 @@ public final class Variables {
 
     private static final SequencedMap<String, List<Variable<?>>> SECTIONS = sections();
 
+    private static final List<Variable<?>> ALL =
+            SECTIONS.values().stream().<Variable<?>>flatMap(List::stream).toList();
+
     private Variables() {}
 
     /** All of them, under the heading they have in the manual. */
     public static SequencedMap<String, List<Variable<?>>> bySection() {
         return SECTIONS;
+    }
+
+    /** All of them, in the same order. */
+    static List<Variable<?>> all() {
+        return ALL;
     }
 
     private static SequencedMap<String, List<Variable<?>>> sections() {
@@ -435,7 +464,9 @@ public final class Variables {
                         PG_USER,
                         PG_PASSWORD,
                         POOL_SIZE,
-                        STATEMENT_TIMEOUT_MS));
+                        STATEMENT_TIMEOUT_MS,
+                        APPLY_SCHEMA));
+        sections.put("Encryption of database connections", TlsVariables.ALL);
         sections.put(
                 "Storage",
                 List.of(
@@ -474,7 +505,15 @@ public final class Variables {
         sections.put("Autopilot of pops", AutopilotVariables.ALL);
         sections.put(
                 "Process",
-                List.of(DEDUP_CACHE_MB, ENCRYPTION_KEY, ENCRYPTION_OLD_KEYS, SERVER_ID, LOG_LEVEL));
+                List.of(
+                        DEDUP_CACHE_MB,
+                        CACHE_REFRESH_MS,
+                        ENCRYPTION_KEY,
+                        ENCRYPTION_OLD_KEYS,
+                        SERVER_ID,
+                        HOSTNAME,
+                        CONFIG));
+        sections.put("Logs", LogVariables.ALL);
         return Collections.unmodifiableSequencedMap(sections);
     }
 }

@@ -7,8 +7,9 @@ import java.time.Duration;
  *
  * @param broker under which name this broker reports
  * @param interval from one report to the next
+ * @param rates from one line in the log to the next that tells how much is going on
  */
-public record ReportConfig(String broker, Duration interval) {
+public record ReportConfig(String broker, Duration interval, Duration rates) {
     public ReportConfig {
         if (interval.toMillis() < 1) {
             throw new IllegalArgumentException("interval must be at least 1 ms, got " + interval);

@@ -75,6 +75,8 @@ final class Connector implements DataSource {
         // Prepared on the server from the first use: a hot call is parsed once per connection.
         properties.setProperty("prepareThreshold", "1");
         properties.setProperty("binaryTransfer", "true");
+        // Details of errors show values of rows: they are for applications, not for logs.
+        properties.setProperty("logServerErrorDetail", "false");
         properties.setProperty("preparedStatementCacheQueries", "256");
         properties.setProperty("preparedStatementCacheSizeMiB", "8");
         // A server that was demoted after a failover takes connections but no writes.
@@ -110,7 +112,7 @@ final class Connector implements DataSource {
                         Level.WARNING,
                         "the database cannot be reached address={0} error={1}",
                         config,
-                        e.getMessage());
+                        TlsFailure.sentence(config, e));
             }
             throw e;
         }
@@ -137,6 +139,7 @@ final class Connector implements DataSource {
         properties.setProperty("connectTimeout", "5");
         properties.setProperty("loginTimeout", "10");
         properties.setProperty("cancelSignalTimeout", "5");
+        TlsSockets.configure(properties, config.tls());
         return properties;
     }
 

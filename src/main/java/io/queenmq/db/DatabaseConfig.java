@@ -9,6 +9,8 @@ import java.time.Duration;
  * @param poolSize connections of the data plane; a broker has {@link #BESIDE_THE_POOL} more
  * @param statementTimeout after that long the server cancels a statement
  * @param borrowTimeout after that long without a free connection a caller is refused
+ * @param tls how connections are encrypted
+ * @param migrates whether a start may bring the database to the schema of this broker
  */
 public record DatabaseConfig(
         String host,
@@ -18,7 +20,9 @@ public record DatabaseConfig(
         String password,
         int poolSize,
         Duration statementTimeout,
-        Duration borrowTimeout) {
+        Duration borrowTimeout,
+        Tls tls,
+        boolean migrates) {
 
     /** Those of cold reads, two that carry hints, and that of health. */
     public static final int BESIDE_THE_POOL = ColdReads.RUNNING_MAX + 2 + 1;
@@ -43,7 +47,9 @@ public record DatabaseConfig(
                 password,
                 defaultPoolSize(Runtime.getRuntime().availableProcessors()),
                 STATEMENT_TIMEOUT,
-                BORROW_TIMEOUT);
+                BORROW_TIMEOUT,
+                Tls.NONE,
+                true);
     }
 
     /** More connections than this only queue inside the server. */
@@ -53,17 +59,88 @@ public record DatabaseConfig(
 
     public DatabaseConfig withPoolSize(int size) {
         return new DatabaseConfig(
-                host, port, database, user, password, size, statementTimeout, borrowTimeout);
+                host,
+                port,
+                database,
+                user,
+                password,
+                size,
+                statementTimeout,
+                borrowTimeout,
+                tls,
+                migrates);
     }
 
     public DatabaseConfig withStatementTimeout(Duration timeout) {
         return new DatabaseConfig(
-                host, port, database, user, password, poolSize, timeout, borrowTimeout);
+                host,
+                port,
+                database,
+                user,
+                password,
+                poolSize,
+                timeout,
+                borrowTimeout,
+                tls,
+                migrates);
     }
 
     public DatabaseConfig withBorrowTimeout(Duration timeout) {
         return new DatabaseConfig(
-                host, port, database, user, password, poolSize, statementTimeout, timeout);
+                host,
+                port,
+                database,
+                user,
+                password,
+                poolSize,
+                statementTimeout,
+                timeout,
+                tls,
+                migrates);
+    }
+
+    public DatabaseConfig withTls(Tls other) {
+        return new DatabaseConfig(
+                host,
+                port,
+                database,
+                user,
+                password,
+                poolSize,
+                statementTimeout,
+                borrowTimeout,
+                other,
+                migrates);
+    }
+
+    public DatabaseConfig withMigrates(boolean whether) {
+        return new DatabaseConfig(
+                host,
+                port,
+                database,
+                user,
+                password,
+                poolSize,
+                statementTimeout,
+                borrowTimeout,
+                tls,
+                whether);
+    }
+
+    /** The same bounds for a server on this machine, whose connections need no encryption. */
+    public DatabaseConfig at(
+            String localHost, int localPort, String name, String owner, String secret) {
+        return new DatabaseConfig(
+                localHost,
+                localPort,
+                name,
+                owner,
+                secret,
+                poolSize,
+                statementTimeout,
+                borrowTimeout,
+                Tls.NONE,
+                migrates);
     }
 
     /** Without the password, which must not reach a log. */

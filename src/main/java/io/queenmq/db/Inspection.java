@@ -85,7 +85,8 @@ public final class Inspection implements AutoCloseable {
         try {
             return new Inspection(Connector.openPlain(config));
         } catch (SQLException e) {
-            throw new DatabaseRefused("cannot reach " + config + ": " + e.getMessage(), e);
+            throw new DatabaseRefused(
+                    "cannot reach " + config + ": " + TlsFailure.sentence(config, e), e);
         }
     }
 

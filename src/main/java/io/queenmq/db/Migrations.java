@@ -77,7 +77,8 @@ public final class Migrations {
     }
 
     /**
-     * Called once at boot. Waits for a server that cannot be reached yet.
+     * Called once at boot. Waits for a server that cannot be reached yet. Where nothing may be
+     * changed it only looks.
      *
      * @throws DatabaseRefused with a sentence for the operator
      */
@@ -93,6 +94,9 @@ public final class Migrations {
             Optional<Outcome> nothingToDo = compare(guard);
             if (nothingToDo.isPresent()) {
                 return nothingToDo.get();
+            }
+            if (!config.migrates()) {
+                throw behind(guard);
             }
             awaitLock(guard);
             // Another broker may have done it meanwhile.
@@ -116,8 +120,10 @@ public final class Migrations {
             } catch (SQLException e) {
                 String state = Refusals.stateOf(e);
                 if (REFUSES_FOR_GOOD.contains(state)
+                        || TlsFailure.find(config, e).isPresent()
                         || clock.nanos() - start > bounds.connectPatience().toNanos()) {
-                    throw new DatabaseRefused("cannot use " + config + ": " + e.getMessage(), e);
+                    throw new DatabaseRefused(
+                            "cannot use " + config + ": " + TlsFailure.sentence(config, e), e);
                 }
                 if (attempt % 10 == 0) {
                     LOG.log(
@@ -188,6 +194,18 @@ public final class Migrations {
                 applied.get().number(),
                 corpus.number());
         return Optional.of(Outcome.AHEAD);
+    }
+
+    private DatabaseRefused behind(Connection connection) throws SQLException {
+        return new DatabaseRefused(
+                ("%s holds %s, this broker needs corpus %d, and QUEEN_APPLY_SCHEMA is false: let a"
+                                + " broker start once with the right to change the schema")
+                        .formatted(
+                                config,
+                                Corpus.applied(connection)
+                                        .map(applied -> "corpus " + applied.number())
+                                        .orElse("no schema of Queen"),
+                                corpus.number()));
     }
 
     /** By trying again and again: a blocked statement would hold a snapshot all the while. */

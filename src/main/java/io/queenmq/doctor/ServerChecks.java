@@ -20,6 +20,7 @@ final class ServerChecks {
                     new Check("version", ServerChecks::version),
                     new Check("encoding", ServerChecks::encoding),
                     new Check("takes_writes", ServerChecks::takesWrites),
+                    new Check("encryption", ServerChecks::encryption),
                     new Check("clock", ServerChecks::clock),
                     new Check("corpus", ServerChecks::corpus),
                     new Check("disk", ServerChecks::disk),
@@ -75,6 +76,32 @@ final class ServerChecks {
                 ? Verdict.fail(
                         "sessions of this role are read-only", server.becomes(readOnly, "off"))
                 : Verdict.ok("primary, timeline " + row.number("timeline"));
+    }
+
+    private static Verdict encryption(Server server) {
+        Inspection.Row row =
+                server.row(
+                        "select ssl, version, cipher from pg_stat_ssl where pid = pg_backend_pid()");
+        String found =
+                row.is("ssl") ? row.text("version") + ", " + row.text("cipher") : "not encrypted";
+        return encryption(
+                found, row.is("ssl"), server.config().tls().mode().verifies(), server.isLoopback());
+    }
+
+    static Verdict encryption(String found, boolean encrypted, boolean verified, boolean loopback) {
+        if (encrypted && verified) {
+            return Verdict.ok(found + ", and the server proved who it is");
+        }
+        if (loopback) {
+            return Verdict.ok(found + ", and does not leave the machine");
+        }
+        return encrypted
+                ? Verdict.warn(
+                        found + ", and whoever answers is taken for the server",
+                        "set PG_SSL_MODE to verify-full, and PG_SSL_ROOT_CERT")
+                : Verdict.warn(
+                        found + ", and passwords and messages leave the machine",
+                        "set PG_USE_SSL to true, and PG_SSL_ROOT_CERT");
     }
 
     private static Verdict brokerConnection(Server server) {

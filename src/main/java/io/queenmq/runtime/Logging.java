@@ -1,92 +1,71 @@
 package io.queenmq.runtime;
 
-import java.io.PrintWriter;
-import java.io.StringWriter;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.logging.ConsoleHandler;
-import java.util.logging.Formatter;
-import java.util.logging.Handler;
 import java.util.logging.Level;
 import java.util.logging.LogManager;
-import java.util.logging.LogRecord;
 import java.util.logging.Logger;
-import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
-/** Sets logging up: one line per event on standard error, libraries only when they complain. */
+/**
+ * Sets logging up: one line per event on standard error, libraries only when they complain, and of
+ * an event that comes again and again only some.
+ */
 public final class Logging {
-    // Held here: a logger that nobody holds is collected, and its level with it.
-    private static final List<Logger> LIBRARIES =
-            Stream.of("io.helidon", "org.flywaydb", "com.zaxxer", "org.postgresql", "io.micrometer")
-                    .map(Logger::getLogger)
-                    .toList();
+    private static final String ROOMS = "io.queenmq.";
 
-    private static final Logger POOL = Logger.getLogger("com.zaxxer.hikari.pool");
+    private static final List<String> LIBRARIES =
+            List.of("io.helidon", "org.flywaydb", "com.zaxxer", "org.postgresql", "io.micrometer");
+
+    /** It reports every connection that a restart of the server breaks; the meters count them. */
+    private static final String POOL = "com.zaxxer.hikari.pool";
 
     private Logging() {}
 
     /**
      * Called once, before anything logs.
      *
-     * @param level error, warn, info or debug
+     * @param json whether a line is a JSON object
      */
-    public static void configure(String level) {
+    public static void configure(LogLevels levels, boolean json) {
         LogManager.getLogManager().reset();
-        Handler console = new ConsoleHandler();
+        Console console = new Console();
         console.setLevel(Level.ALL);
-        console.setFormatter(new Line());
+        console.setFormatter(json ? new JsonLines() : new TextLines());
+        console.setFilter(new Repeats(Clock.SYSTEM));
         Logger root = Logger.getLogger("");
         root.addHandler(console);
-        root.setLevel(julLevel(level));
-        for (Logger library : LIBRARIES) {
-            library.setLevel(level.equals("error") ? Level.SEVERE : Level.WARNING);
-        }
-        // It reports every connection that a restart of the server breaks; the meters count them.
-        POOL.setLevel(Level.SEVERE);
+        root.setLevel(levels.general().level());
+        LIBRARIES.forEach(library -> console.set(library, atLeast(Level.WARNING, levels)));
+        console.set(POOL, atLeast(Level.SEVERE, levels));
+        levels.special()
+                .forEach(
+                        (name, word) ->
+                                console.set(
+                                        name.contains(".") ? name : ROOMS + name, word.level()));
     }
 
-    private static Level julLevel(String level) {
-        return switch (level.toLowerCase(Locale.ROOT)) {
-            case "error" -> Level.SEVERE;
-            case "warn" -> Level.WARNING;
-            case "debug" -> Level.FINE;
-            default -> Level.INFO;
-        };
+    private static Level atLeast(Level level, LogLevels levels) {
+        Level general = levels.general().level();
+        return general.intValue() > level.intValue() ? general : level;
     }
 
-    private static final class Line extends Formatter {
-        @Override
-        public String format(LogRecord event) {
-            StringBuilder line = new StringBuilder();
-            line.append(Instant.ofEpochMilli(event.getMillis()).truncatedTo(ChronoUnit.MILLIS))
-                    .append(' ')
-                    .append(name(event.getLevel()))
-                    .append(' ')
-                    .append(shortName(event.getLoggerName()))
-                    .append(' ')
-                    .append(formatMessage(event))
-                    .append('\n');
-            Throwable thrown = event.getThrown();
-            if (thrown != null) {
-                StringWriter trace = new StringWriter();
-                thrown.printStackTrace(new PrintWriter(trace));
-                line.append(trace);
-            }
-            return line.toString();
-        }
+    /** Where a line comes from: the room and its class, or the logger of a library. */
+    static String target(@Nullable String logger) {
+        return logger == null
+                ? "-"
+                : logger.startsWith(ROOMS) ? logger.substring(ROOMS.length()) : logger;
+    }
 
-        private static String name(Level level) {
-            return level.intValue() >= Level.SEVERE.intValue()
-                    ? "ERROR"
-                    : level.intValue() >= Level.WARNING.intValue()
-                            ? "WARN"
-                            : level.intValue() >= Level.INFO.intValue() ? "INFO" : "DEBUG";
-        }
+    private static final class Console extends ConsoleHandler {
+        /** A logger that nobody holds is collected, and its level with it. */
+        private final List<Logger> held = new ArrayList<>();
 
-        private static String shortName(String logger) {
-            return logger == null ? "-" : logger.substring(logger.lastIndexOf('.') + 1);
+        private void set(String logger, Level level) {
+            Logger named = Logger.getLogger(logger);
+            named.setLevel(level);
+            held.add(named);
         }
     }
 }

@@ -208,7 +208,7 @@ public final class Exchange {
 
     /** Answers with nothing: 204 without a body and, as its definition asks, without a length. */
     public void nothing() {
-        response.status(Status.NO_CONTENT_204).header(NoContentLength.HEADER);
+        response.status(Status.NO_CONTENT_204).header(NO_SNIFFING).header(NoContentLength.HEADER);
         write(0, response::send);
     }
 

@@ -1,6 +1,7 @@
 package io.queenmq.web;
 
 import io.helidon.http.DirectHandler;
+import io.helidon.http.Header;
 import io.helidon.http.HeaderValues;
 import io.helidon.http.ServerResponseHeaders;
 import io.helidon.http.Status;
@@ -22,6 +23,7 @@ import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
+import io.queenmq.runtime.LogContext;
 import io.queenmq.runtime.StartRefused;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -62,6 +64,7 @@ public final class Listener {
     private final Access access;
     private final Admission admission;
     private final Connections connections;
+    private final RequestIds requestIds = new RequestIds();
     private final Counter failed;
     private final Counter gone;
     private final WebServer server;
@@ -132,14 +135,14 @@ public final class Listener {
         InetSocketAddress address = new InetSocketAddress(config.host(), config.port());
         if (address.isUnresolved()) {
             throw new StartRefused(
-                    "HOST must be a name or an address of this machine, got \"%s\""
+                    "QUEEN_BIND_ADDR must be a name or an address of this machine, got \"%s\""
                             .formatted(config.host()));
         }
         try (ServerSocket probe = new ServerSocket()) {
             probe.bind(address);
         } catch (IOException e) {
             throw new StartRefused(
-                    "cannot listen on %s:%d: %s; HOST and PORT choose where"
+                    "cannot listen on %s:%d: %s; QUEEN_BIND_ADDR and PORT choose where"
                             .formatted(config.host(), config.port(), e.getMessage()),
                     e);
         }
@@ -188,6 +191,12 @@ public final class Listener {
     }
 
     private void handle(ServerRequest request, ServerResponse response) {
+        Header id = requestIds.of(request.headers());
+        response.header(id);
+        ScopedValue.where(LogContext.REQUEST_ID, id.get()).run(() -> serve(request, response));
+    }
+
+    private void serve(ServerRequest request, ServerResponse response) {
         ClientConnection connection = ClientConnection.CURRENT.get();
         connection.requestBegins();
         Admission.Share share = admission.new Share();
@@ -292,6 +301,7 @@ public final class Listener {
                 .headers(headers)
                 .header(HeaderValues.CONTENT_TYPE_JSON)
                 .header(Exchange.NO_SNIFFING)
+                .header(requestIds.of(request.headers()))
                 .entity(Refusals.body(error).toString().getBytes(StandardCharsets.UTF_8))
                 .build();
     }

@@ -50,11 +50,28 @@ class SettingsTest {
     }
 
     @Test
-    void readsFlagsAndChoices() {
-        Settings settings =
-                Settings.of(
-                        Map.of("QUEEN_TENANCY_HEADER", "1", "DEFAULT_SUBSCRIPTION_MODE", "ALL"));
-        assertEquals(true, settings.get(Variables.TENANCY_HEADER));
+    void readsFlagsInTheirManySpellings() {
+        Map<String, Boolean> spellings =
+                Map.of(
+                        "true", true, "YES", true, " on ", true, "1", true, "False", false, "no",
+                        false, "OFF", false, "0", false);
+        spellings.forEach(
+                (text, value) ->
+                        assertEquals(
+                                value,
+                                Settings.of(Map.of("JWT_ENABLED", text))
+                                        .get(JwtVariables.JWT_ENABLED),
+                                text));
+        Settings bad = Settings.of(Map.of("JWT_ENABLED", "ja"));
+        assertEquals(
+                "JWT_ENABLED must be true or false, yes or no, on or off, 1 or 0, got \"ja\"",
+                assertThrows(BadSetting.class, () -> bad.get(JwtVariables.JWT_ENABLED))
+                        .getMessage());
+    }
+
+    @Test
+    void readsChoicesInAnyCase() {
+        Settings settings = Settings.of(Map.of("DEFAULT_SUBSCRIPTION_MODE", "ALL"));
         assertEquals("all", settings.get(Variables.SUBSCRIPTION_MODE));
         Settings bad = Settings.of(Map.of("QUEEN_CONFIGURE_MODE", "patch"));
         assertEquals(
@@ -103,15 +120,40 @@ class SettingsTest {
 
     @Test
     void namesVariablesThatLookLikeOursAndAreNot() {
+        Settings settings =
+                Settings.of(
+                        Map.of(
+                                "QUEEN_TYPO", "1",
+                                "PG_HOTS", "db",
+                                "JWT_ENABLE", "true",
+                                "QUEEN_JAVA_OPTS", "-Xmx1g",
+                                "QUEEN_DATA_DIR", "x",
+                                "QUEEN_MESH_PEERS", "a,b",
+                                "FILE_BUFFER_DIR", "/x",
+                                "HOME", "/"));
         assertEquals(
-                List.of("FILE_BUFFER_DIR", "QUEEN_TYPO"),
+                List.of(
+                        "JWT_ENABLE: did you mean JWT_ENABLED?",
+                        "PG_HOTS: did you mean PG_HOST?",
+                        "QUEEN_TYPO"),
+                settings.unknown());
+        assertEquals(List.of("FILE_BUFFER_DIR", "QUEEN_MESH_PEERS"), settings.withoutEffect());
+    }
+
+    @Test
+    void whatIsChangedIsListedWithoutSecrets() {
+        assertEquals(
+                List.of("PORT=7000", "PG_DATABASE=q", "PG_PASSWORD=<6 characters>"),
                 Settings.of(
                                 Map.of(
-                                        "QUEEN_TYPO", "1",
-                                        "FILE_BUFFER_DIR", "/x",
-                                        "QUEEN_JAVA_OPTS", "-Xmx1g",
-                                        "QUEEN_DATA_DIR", "x",
-                                        "HOME", "/"))
-                        .unknown());
+                                        "PORT",
+                                        "7000",
+                                        "PG_DB",
+                                        "q",
+                                        "PG_PASSWORD",
+                                        "hidden",
+                                        "PG_USER",
+                                        ""))
+                        .changed());
     }
 }

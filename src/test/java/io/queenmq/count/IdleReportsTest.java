@@ -80,7 +80,7 @@ class IdleReportsTest {
                     "all of them park", () -> engine.metrics.value("queen_ready_polls") == QUEUES);
             Reports reports =
                     new Reports(
-                            new ReportConfig("idle", Duration.ofMillis(20)),
+                            new ReportConfig("idle", Duration.ofMillis(20), Duration.ofMinutes(1)),
                             engine.counts,
                             engine.database,
                             () -> 6632,

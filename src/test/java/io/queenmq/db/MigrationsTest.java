@@ -257,6 +257,22 @@ class MigrationsTest {
     }
 
     @Test
+    void whoMayNotMigrateTakesWhatIsThereOrNothing() throws SQLException {
+        DatabaseConfig config = database.config().withMigrates(false);
+        String message = refusal(new Migrations(config, Clock.SYSTEM));
+        assertTrue(
+                message.matches(
+                        ".* holds no schema of Queen, this broker needs corpus \\d+, and"
+                                + " QUEEN_APPLY_SCHEMA is false: .*"),
+                message);
+        assertEquals(
+                false,
+                one("select exists (select from pg_namespace where nspname = 'queen_store')"));
+        new Migrations(database.config(), Clock.SYSTEM).apply();
+        assertEquals(Outcome.UP_TO_DATE, new Migrations(config, Clock.SYSTEM).apply());
+    }
+
+    @Test
     void waitsForAServerThatIsNotThereYet() {
         DatabaseConfig closed = DatabaseConfig.of("127.0.0.1", 1, "x", "x", "");
         String message = refusal(new Migrations(closed, Clock.SYSTEM, Corpus.bundled(), IMPATIENT));

@@ -26,6 +26,15 @@ class DoctorTest {
     }
 
     @Test
+    void whatLeavesTheMachineIsEncryptedForAServerThatProvesWhoItIs() {
+        assertLevel(Level.OK, ServerChecks.encryption("TLSv1.3", true, true, false));
+        assertLevel(Level.WARN, ServerChecks.encryption("TLSv1.3", true, false, false));
+        assertLevel(Level.WARN, ServerChecks.encryption("not encrypted", false, false, false));
+        assertLevel(Level.OK, ServerChecks.encryption("not encrypted", false, false, true));
+        assertLevel(Level.OK, ServerChecks.encryption("TLSv1.3", true, false, true));
+    }
+
+    @Test
     void aDiskIsWatchedWhereItIsSeen() {
         assertLevel(Level.FAIL, ServerChecks.disk(OptionalLong.of(GIB - 1), GIB / 4));
         assertLevel(Level.WARN, ServerChecks.disk(OptionalLong.of(8 * GIB - 1), 4 * GIB));

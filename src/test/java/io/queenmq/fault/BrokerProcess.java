@@ -135,7 +135,7 @@ final class BrokerProcess implements AutoCloseable {
         builder.environment()
                 .putAll(
                         Map.of(
-                                "HOST", "127.0.0.1",
+                                "QUEEN_BIND_ADDR", "127.0.0.1",
                                 "PORT", Integer.toString(port),
                                 "PG_HOST", "127.0.0.1",
                                 "PG_PORT", Integer.toString(postgresPort),

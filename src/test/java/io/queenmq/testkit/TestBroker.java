@@ -76,7 +76,7 @@ public final class TestBroker implements AutoCloseable {
                                 database.user(),
                                 "DB_POOL_SIZE",
                                 "8",
-                                "HOST",
+                                "QUEEN_BIND_ADDR",
                                 "127.0.0.1",
                                 "PORT",
                                 "0",

@@ -374,12 +374,12 @@ class ListenerTest {
         WebConfig taken =
                 WebConfig.of("127.0.0.1", fixture.port, 1 << 20, Duration.ofMinutes(1), false);
         assertEquals(
-                "cannot listen on 127.0.0.1:%d: Address already in use; HOST and PORT choose where"
+                "cannot listen on 127.0.0.1:%d: Address already in use; QUEEN_BIND_ADDR and PORT choose where"
                         .formatted(fixture.port),
                 assertThrows(StartRefused.class, () -> Listener.requireFree(taken)).getMessage());
         WebConfig nobody = WebConfig.of("not a host", 0, 1 << 20, Duration.ofMinutes(1), false);
         assertEquals(
-                "HOST must be a name or an address of this machine, got \"not a host\"",
+                "QUEEN_BIND_ADDR must be a name or an address of this machine, got \"not a host\"",
                 assertThrows(StartRefused.class, () -> Listener.requireFree(nobody)).getMessage());
         Listener.requireFree(WebConfig.of("127.0.0.1", 0, 1 << 20, Duration.ofMinutes(1), false));
     }

@@ -1,0 +1,44 @@
+package io.queenmq.config;
+
+import java.util.Optional;
+
+/** Renders what a broker would go by, for {@code queen config}: values and where they come from. */
+public final class EffectiveSettings {
+    private EffectiveSettings() {}
+
+    /** One line per setting; a value that is not in its range says so. */
+    public static String render(Settings settings) {
+        StringBuilder text = new StringBuilder();
+        int width = Variables.all().stream().mapToInt(v -> v.name().length()).max().orElse(0);
+        Variables.bySection()
+                .forEach(
+                        (heading, variables) -> {
+                            text.append(text.isEmpty() ? "# " : "\n# ")
+                                    .append(heading)
+                                    .append('\n');
+                            variables.forEach(
+                                    variable ->
+                                            text.append(
+                                                    ("%-" + width + "s  %s%n")
+                                                            .formatted(
+                                                                    variable.name(),
+                                                                    line(settings, variable))));
+                        });
+        return text.toString();
+    }
+
+    private static String line(Settings settings, Variable<?> variable) {
+        Optional<Settings.Setting> set = settings.locate(variable);
+        if (set.isEmpty()) {
+            return variable.defaultText().replace("`", "") + "  (default)";
+        }
+        String named = set.get().name().equals(variable.name()) ? "" : " as " + set.get().name();
+        String line = variable.display(set.get().text()) + "  (" + set.get().source() + named + ")";
+        try {
+            settings.find(variable);
+            return line;
+        } catch (BadSetting e) {
+            return line + "  must be " + variable.range();
+        }
+    }
+}

@@ -1,0 +1,96 @@
+package io.queenmq.count;
+
+import io.queenmq.metrics.Metrics;
+import io.queenmq.runtime.Clock;
+import io.queenmq.runtime.Loop;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.StringJoiner;
+
+/** Logs how much a broker does, while it does something: a line per interval. */
+public final class Rates implements AutoCloseable {
+    private static final Logger LOG = System.getLogger(Rates.class.getName());
+
+    /** What is counted, and what the line calls it. */
+    private record Counted(String meter, String name) {}
+
+    private static final List<Counted> COUNTED =
+            List.of(
+                    new Counted("queen_process_push_requests_total", "push_s"),
+                    new Counted("queen_push_messages_total", "pushed_s"),
+                    new Counted("queen_process_pop_requests_total", "pop_s"),
+                    new Counted("queen_pop_messages_total", "popped_s"),
+                    new Counted("queen_process_ack_requests_total", "ack_s"),
+                    new Counted("queen_ack_items_total", "acked_s"),
+                    new Counted("queen_transact_commits_total", "txn_s"));
+
+    private static final double SHORTEST_SECONDS = 1e-3;
+
+    private final Metrics metrics;
+    private final Clock clock;
+    private final Loop loop;
+
+    /** The loop's own. */
+    private Map<String, Double> before;
+
+    private long beforeNanos;
+
+    public Rates(Duration interval, Metrics metrics, Clock clock) {
+        this.metrics = metrics;
+        this.clock = clock;
+        this.before = totals();
+        this.beforeNanos = clock.nanos();
+        this.loop = Loop.start("rates", interval, this::tell, metrics, clock);
+    }
+
+    private Map<String, Double> totals() {
+        Map<String, Double> totals = new LinkedHashMap<>();
+        COUNTED.forEach(one -> totals.put(one.name(), metrics.value(one.meter())));
+        return totals;
+    }
+
+    private void tell() {
+        Map<String, Double> now = totals();
+        long nanos = clock.nanos();
+        line(before, now, Math.max(SHORTEST_SECONDS, (nanos - beforeNanos) / 1e9))
+                .ifPresent(
+                        line ->
+                                LOG.log(
+                                        Level.INFO,
+                                        "rates {0} parked={1} pool_active={2} pool_waiting={3}",
+                                        line,
+                                        whole("queen_ready_polls"),
+                                        whole("queen_db_pool_active"),
+                                        whole("queen_db_pool_waiting")));
+        before = now;
+        beforeNanos = nanos;
+    }
+
+    private String whole(String gauge) {
+        return Long.toString((long) metrics.value(gauge));
+    }
+
+    /** What went on in between, per second; empty = nothing. */
+    static Optional<String> line(
+            Map<String, Double> before, Map<String, Double> now, double seconds) {
+        StringJoiner line = new StringJoiner(" ");
+        boolean any = false;
+        for (Map.Entry<String, Double> total : now.entrySet()) {
+            double more = total.getValue() - before.getOrDefault(total.getKey(), 0.0);
+            any |= more > 0;
+            line.add(String.format(Locale.ROOT, "%s=%.1f", total.getKey(), more / seconds));
+        }
+        return any ? Optional.of(line.toString()) : Optional.empty();
+    }
+
+    @Override
+    public void close() {
+        loop.close();
+    }
+}
