@@ -8,6 +8,7 @@ import io.queenmq.config.BadSetting;
 import io.queenmq.config.KvVariables;
 import io.queenmq.config.LogVariables;
 import io.queenmq.config.Settings;
+import io.queenmq.config.TimerVariables;
 import io.queenmq.config.Variables;
 import io.queenmq.count.ReportConfig;
 import io.queenmq.db.DatabaseConfig;
@@ -286,24 +287,24 @@ public record BrokerConfig(
     private static TimersConfig timers(Settings settings) {
         TimersConfig defaults = TimersConfig.DEFAULT;
         return new TimersConfig(
-                Math.toIntExact(settings.get(Variables.TIMERS_MAX_PAYLOAD_BYTES)),
-                Duration.ofSeconds(settings.get(Variables.TIMERS_MAX_HORIZON_SECONDS)),
-                Math.toIntExact(settings.get(Variables.TIMERS_MAX_OPS)),
-                settings.get(Variables.SWEEPER),
-                Duration.ofMillis(settings.get(Variables.SWEEPER_IDLE_MAX_SLEEP_MS)),
-                Duration.ofMillis(settings.get(Variables.SWEEPER_MAX_SLEEP_MS)),
-                Duration.ofMillis(settings.get(Variables.SWEEPER_LEASE_MS)),
-                Math.toIntExact(settings.get(Variables.SWEEPER_CLAIM_BATCH)),
-                Math.toIntExact(settings.get(Variables.SWEEPER_CYCLE_MAX_ROWS)),
-                Math.toIntExact(settings.get(Variables.SWEEPER_DUE_CAP)),
-                Math.toIntExact(settings.get(Variables.SWEEPER_MAX_FIRE_BYTES)),
-                Math.toIntExact(settings.get(Variables.SWEEPER_MAX_ATTEMPTS)),
-                Duration.ofMillis(settings.get(Variables.SWEEPER_BACKOFF_MIN_MS)),
-                Duration.ofMillis(settings.get(Variables.SWEEPER_BACKOFF_MAX_MS)),
-                Math.toIntExact(settings.get(Variables.SWEEPER_PARALLELISM)),
-                settings.get(Variables.SWEEPER_ISOLATE_ON_PERMANENT),
+                Math.toIntExact(settings.get(TimerVariables.TIMERS_MAX_PAYLOAD_BYTES)),
+                Duration.ofSeconds(settings.get(TimerVariables.TIMERS_MAX_HORIZON_SECONDS)),
+                Math.toIntExact(settings.get(TimerVariables.TIMERS_MAX_OPS)),
+                settings.get(TimerVariables.SWEEPER),
+                Duration.ofMillis(settings.get(TimerVariables.SWEEPER_IDLE_MAX_SLEEP_MS)),
+                Duration.ofMillis(settings.get(TimerVariables.SWEEPER_MAX_SLEEP_MS)),
+                Duration.ofMillis(settings.get(TimerVariables.SWEEPER_LEASE_MS)),
+                Math.toIntExact(settings.get(TimerVariables.SWEEPER_CLAIM_BATCH)),
+                Math.toIntExact(settings.get(TimerVariables.SWEEPER_CYCLE_MAX_ROWS)),
+                Math.toIntExact(settings.get(TimerVariables.SWEEPER_DUE_CAP)),
+                Math.toIntExact(settings.get(TimerVariables.SWEEPER_MAX_FIRE_BYTES)),
+                Math.toIntExact(settings.get(TimerVariables.SWEEPER_MAX_ATTEMPTS)),
+                Duration.ofMillis(settings.get(TimerVariables.SWEEPER_BACKOFF_MIN_MS)),
+                Duration.ofMillis(settings.get(TimerVariables.SWEEPER_BACKOFF_MAX_MS)),
+                Math.toIntExact(settings.get(TimerVariables.SWEEPER_PARALLELISM)),
+                settings.get(TimerVariables.SWEEPER_ISOLATE_ON_PERMANENT),
                 Math.toIntExact(
-                        settings.find(Variables.SWEEPER_FIRE_RATE_PER_TENANT)
+                        settings.find(TimerVariables.SWEEPER_FIRE_RATE_PER_TENANT)
                                 .orElse(settings.get(Variables.TENANCY_HEADER) ? 50L : 0L)),
                 defaults.busyPause());
     }

@@ -80,15 +80,8 @@ final class OtherVersions {
                             "where the server hides transactions the safe time is 65 s back, for brokers"
                                     + " and in SQL alike"),
                     new Group(
-                            prefixed("QUEEN_SWEEPER_", "MIN_SLEEP_MS", "PARALLELISM"),
-                            "a broker sleeps until the next timer is due, and delivers many per commit;"
-                                    + " further brokers share the work"),
-                    new Group(
-                            List.of("QUEEN_SWEEPER_ISOLATE_ON_PERMANENT"),
-                            "a timer that cannot be delivered never holds up the others"),
-                    new Group(
-                            List.of("QUEEN_SWEEPER_FIRE_RATE_PER_TENANT"),
-                            "due timers are delivered in the order of their time"),
+                            List.of("QUEEN_SWEEPER_MIN_SLEEP_MS"),
+                            "a broker sleeps until the next timer is due"),
                     new Group(
                             List.of("QUEEN_KV_ENABLED", "QUEEN_TIMERS_ENABLED"),
                             "`/api/v1/system/kv-timers` switches keys and timers, on all brokers"),
