@@ -116,7 +116,7 @@ class InsightPlanTest {
                     new Call("queen.lane_holders", 400),
                     new Call("queen.jobs", 60),
                     new Call("queen.counts where queue = 'q'", 400),
-                    new Call("queen.epochs", 2_000),
+                    new Call("queen.epochs", 600_000),
                     new Call("queen.sizes", 6_000),
                     new Call("queen.expiring", 200),
                     new Call("queen.expiring_in('q', 100)", 20_000));
