@@ -56,6 +56,7 @@ final class KvDraft {
     }
 
     private final String path;
+    private final int keysMax;
     private @Nullable Scalar op;
     private @Nullable Scalar namespace;
     private @Nullable Scalar key;
@@ -75,9 +76,11 @@ final class KvDraft {
 
     /**
      * @param path what names of fields begin with in refusals
+     * @param keysMax most keys of a read of several
      */
-    KvDraft(String path) {
+    KvDraft(String path, int keysMax) {
         this.path = path;
+        this.keysMax = keysMax;
     }
 
     static QueenException bad(String reason, String detail) {
@@ -221,16 +224,25 @@ final class KvDraft {
                 flag("keysOnly", keysOnly, false));
     }
 
+    /** As many as a call may have; the others are only counted. */
     private List<String> keys(JsonBody body) {
         if (body.token() != JsonToken.START_ARRAY) {
             throw bad("kv_bad_request", path + "keys must be an array, got " + body.kind());
         }
         List<String> names = new ArrayList<>();
+        int count = 0;
         while (body.nextElement()) {
             if (body.token() != JsonToken.VALUE_STRING) {
                 throw bad("kv_bad_key", path + "keys must be strings, got " + body.kind());
             }
-            names.add(body.text());
+            if (count++ < keysMax) {
+                names.add(body.text());
+            }
+        }
+        if (count > keysMax) {
+            throw bad(
+                    "kv_too_many_keys",
+                    "%skeys: a call takes at most %d, got %d".formatted(path, keysMax, count));
         }
         return names;
     }

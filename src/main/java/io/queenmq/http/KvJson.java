@@ -57,7 +57,7 @@ final class KvJson {
                     throw KvDraft.bad(
                             "kv_bad_request", path + " must be an object, got " + body.kind());
                 }
-                KvDraft draft = new KvDraft(path + ".");
+                KvDraft draft = new KvDraft(path + ".", limits.keys());
                 draft.read(body);
                 ops.add(draft.operation(limits.prefixLimit()));
             } else {

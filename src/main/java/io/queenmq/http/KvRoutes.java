@@ -52,14 +52,14 @@ final class KvRoutes {
 
     private void put(Exchange exchange) {
         refuseQuery(exchange);
-        KvDraft draft = new KvDraft("");
+        KvDraft draft = new KvDraft("", kv.limits().keys());
         read(draft, exchange.body());
         answer(exchange, draft.put(exchange.segment("ns"), exchange.segment("key")));
     }
 
     private void delete(Exchange exchange) {
         refuseQuery(exchange);
-        KvDraft draft = new KvDraft("");
+        KvDraft draft = new KvDraft("", kv.limits().keys());
         byte[] body = exchange.body();
         String text = body.length > 16 ? "" : new String(body, StandardCharsets.UTF_8).strip();
         if (body.length > 0 && !text.equals("null")) {

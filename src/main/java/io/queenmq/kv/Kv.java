@@ -57,13 +57,14 @@ public final class Kv {
      * What of a body is kept.
      *
      * @param ops most operations of a call
+     * @param keys most keys of a call
      * @param prefixLimit longest page of a prefix
      */
-    public record Limits(int ops, int prefixLimit) {}
+    public record Limits(int ops, int keys, int prefixLimit) {}
 
     /** What of a body is kept. */
     public Limits limits() {
-        return new Limits(config.opsMax(), config.prefixLimitMax());
+        return new Limits(config.opsMax(), config.keysMax(), config.prefixLimitMax());
     }
 
     /** What administrators look at. */
