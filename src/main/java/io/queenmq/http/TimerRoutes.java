@@ -178,9 +178,9 @@ final class TimerRoutes {
                     body(e.failure().code(), "timers_payload_too_large", e.detail());
             case TIMER_HORIZON_EXCEEDED -> body(e.failure().code(), "timers_horizon", e.detail());
             case OVERLOADED -> body("timers_unavailable", "timers_pool_exhausted", e.detail());
-            case DEADLINE -> body("timers_unavailable", "timers_timeout", e.detail());
+            case DEADLINE, BUSY -> body("timers_unavailable", "timers_timeout", e.detail());
             case DATABASE_AWAY -> body("timers_unavailable", "connection", e.detail());
-            case BUSY, OUTCOME_UNKNOWN, STOPPING ->
+            case OUTCOME_UNKNOWN, STOPPING ->
                     body("timers_unavailable", e.failure().code(), e.detail());
             case INTERNAL -> body("timers_error", e.failure().code(), "internal error");
         };

@@ -46,9 +46,6 @@ public final class TimerProcedures {
                     + " encrypted, dedup, producer, attempts, last_error, claimed, created_at,"
                     + " updated_at from queen_store.read_timers(?, ?, ?, ?, ?, ?)";
 
-    /** How long a call waits for a timer that somebody holds. */
-    private static final int WAIT_MS = 2_000;
-
     /**
      * Data exception, integrity constraint, program limit, raise of a trigger; our own refusals.
      */
@@ -92,8 +89,12 @@ public final class TimerProcedures {
         this.database = database;
     }
 
-    /** Carries out all of them or none; one result per operation, in their order. */
-    List<TimerResult> change(TimerChanges changes) {
+    /**
+     * Carries out all of them or none; one result per operation, in their order.
+     *
+     * @param wait how long for a timer that somebody holds, each of three times
+     */
+    List<TimerResult> change(TimerChanges changes, Duration wait) {
         return database.call(
                 "change_timers",
                 session -> {
@@ -101,7 +102,7 @@ public final class TimerProcedures {
                             session.connection().prepareStatement(CHANGE)) {
                         statement.setObject(1, changes.tenant());
                         bind(statement, 2, changes);
-                        statement.setInt(14, WAIT_MS);
+                        statement.setInt(14, Math.toIntExact(wait.toMillis()));
                         return results(statement, changes);
                     }
                 });

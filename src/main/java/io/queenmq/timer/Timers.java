@@ -40,6 +40,7 @@ public final class Timers implements AutoCloseable {
     private final TimersConfig config;
     private final Database database;
     private final TimerProcedures procedures;
+    private final TimerCalls calls;
     private final TimerReads reads;
     private final QueueCatalog catalog;
     private final PayloadCipher cipher;
@@ -81,6 +82,7 @@ public final class Timers implements AutoCloseable {
         this.config = config;
         this.database = database;
         this.procedures = new TimerProcedures(database);
+        this.calls = new TimerCalls(procedures, metrics, clock);
         this.reads = new TimerReads(coldReads);
         this.catalog = catalog;
         this.cipher = cipher;
@@ -141,7 +143,7 @@ public final class Timers implements AutoCloseable {
         TimerChanges changes = prepare(caller, ops);
         List<TimerResult> results;
         try {
-            results = procedures.change(changes);
+            results = calls.carryOut(changes);
         } catch (QueenException e) {
             if (LostAnswer.decide(database, e)) {
                 mayHaveChanged();

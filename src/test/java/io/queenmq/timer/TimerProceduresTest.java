@@ -100,7 +100,7 @@ class TimerProceduresTest {
                         changes.schedule(i, op, UUID.randomUUID(), op.payload(), op.encrypted());
             }
         }
-        return timers.change(changes);
+        return timers.change(changes, Duration.ofSeconds(2));
     }
 
     private static List<String> statuses(TimerOp... ops) {

@@ -21,6 +21,10 @@ final class Features {
     private static final int TIMER_LANES = 64;
     private static final int LOOK_MILLIS = 10;
     private static final long FIRE_SECONDS_MAX = 120;
+    private static final int WAITING_TIMERS = 100_000;
+    private static final double A_DAY = 86_400;
+    private static final int WATCHED_TIMERS = 400;
+    private static final double APART_SECONDS = 0.05;
     private static final String SCHEDULE =
             """
             select count(*) filter (where s.status = 'scheduled')
@@ -35,6 +39,26 @@ final class Features {
             cross join lateral queen.timer_schedule(
                 due.queues, due.keys, due.payloads, due.times, due.lanes) s
             """;
+    /** Timers of one queue, from a time on, one behind the other at this distance. */
+    private static final String SCHEDULE_SPREAD =
+            """
+            select count(*) filter (where s.status = 'scheduled')
+            from (
+                select array_agg(v.queue) as queues, array_agg('timer-' || n) as keys,
+                       array_agg('1') as payloads, array_agg('lane-' || n % v.lanes) as lanes,
+                       array_agg(
+                           clock_timestamp() + make_interval(secs => v.from_now + n * v.apart))
+                           as times
+                from (values (?::text, ?::integer, ?::float8, ?::float8))
+                    v (queue, lanes, from_now, apart)
+                cross join generate_series(1, ?::integer) n
+                group by n / 1000) due
+            cross join lateral queen.timer_schedule(
+                due.queues, due.keys, due.payloads, due.times, due.lanes) s
+            """;
+
+    private static final String STORED =
+            "select coalesce(sum(last_offset + 1), 0) from queen_store.partitions where queue_id = ?";
     private static final String PENDING =
             "select count(*) from (select from queen_store.timers limit 1) t";
 
@@ -141,6 +165,52 @@ final class Features {
                         () -> firesPerSecond(lab, rig, timers),
                         () -> lab.push(rig, singles).pushedPerSecond()));
         readings.detail("timers due at once", timers);
+        lateness(lab, rig, readings);
+    }
+
+    /**
+     * How late timers are that come one by one while very many wait: their delivery by the clock of
+     * the server, against the time that they were scheduled for. Scheduled in SQL: the broker has to
+     * be told.
+     */
+    private static void lateness(Lab lab, Rig rig, Readings readings) {
+        int waiting = Math.min(WAITING_TIMERS, lab.plan().retained() / 100);
+        String asleep = lab.queue(rig);
+        String awake = lab.queue(rig);
+        schedule(rig, asleep, TIMER_LANES, A_DAY, 0, waiting);
+        Lanes.provision(rig.jdbcUrl(), awake, "lane-", 1);
+        Lanes.settle(rig.server());
+        double first =
+                rig.server().number("select extract(epoch from clock_timestamp()) + 1");
+        schedule(rig, awake, 1, 1, APART_SECONDS, WATCHED_TIMERS);
+        int queue = Lanes.queueNumber(rig.server(), awake);
+        long last = System.nanoTime() + TimeUnit.SECONDS.toNanos(FIRE_SECONDS_MAX);
+        while (rig.server().number(STORED, queue) < WATCHED_TIMERS) {
+            if (System.nanoTime() > last) {
+                throw new IllegalStateException("not all timers fired");
+            }
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(LOOK_MILLIS));
+        }
+        readings.detail("timers pending", waiting);
+        readings.value(
+                "late p99",
+                rig.server()
+                        .number(
+                                "select 1000 * percentile_disc(0.99) within group (order by"
+                                        + " extract(epoch from m.created_at) - ? - (m.\"offset\" + 1) * ?)"
+                                        + " from queen.messages m where m.queue = ?",
+                                first,
+                                APART_SECONDS,
+                                awake));
+    }
+
+    private static void schedule(
+            Rig rig, String queue, int lanes, double fromNow, double apart, int timers) {
+        double scheduled =
+                rig.server().number(SCHEDULE_SPREAD, queue, lanes, fromNow, apart, timers);
+        if (scheduled != timers) {
+            throw new IllegalStateException("%,.0f timers were scheduled".formatted(scheduled));
+        }
     }
 
     /** From the moment at which the broker may deliver what has been due for a while. */
