@@ -202,6 +202,8 @@ begin
         end loop;
     end if;
 
+    -- The rows are locked, so their places are those of the newest versions; by place, since a join
+    -- by key may become a walk over all keys of the tenant when it is planned on a small table.
     if 'put' = any (p_ops) then
         for item, key, version, expires_at in
             update queen_store.kv k
@@ -214,8 +216,12 @@ begin
                 updated_at = v_now
             from unnest(p_ops, p_namespaces, p_keys, p_values, p_ttl_seconds, p_expects)
                 with ordinality as i (op, namespace, key, value, ttl_seconds, expect, item)
-            where i.op = 'put' and i.item <> all (v_done) and k.tenant_id = p_tenant_id
-              and k.namespace = i.namespace and k.key = i.key
+            cross join lateral (
+                select k.ctid
+                from queen_store.kv k
+                where k.tenant_id = p_tenant_id and k.namespace = i.namespace and k.key = i.key
+                limit 1) l
+            where i.op = 'put' and i.item <> all (v_done) and k.ctid = l.ctid
               and case
                       when i.expect is null then true
                       when i.expect = 0 then k.expires_at <= v_now
@@ -247,8 +253,12 @@ begin
             from unnest(p_ops, p_namespaces, p_keys, p_ttl_seconds, p_deltas, p_mins, p_maxs)
                 with ordinality
                 as i (op, namespace, key, ttl_seconds, delta, least, most, item)
-            where i.op = 'incr' and i.item <> all (v_done) and k.tenant_id = p_tenant_id
-              and k.namespace = i.namespace and k.key = i.key
+            cross join lateral (
+                select k.ctid
+                from queen_store.kv k
+                where k.tenant_id = p_tenant_id and k.namespace = i.namespace and k.key = i.key
+                limit 1) l
+            where i.op = 'incr' and i.item <> all (v_done) and k.ctid = l.ctid
               and (k.expires_at <= v_now or queen_store.kv_number(k.value) is not null)
               and (i.delta + case when k.expires_at <= v_now then 0
                       else queen_store.kv_number(k.value) end between i.least and i.most)
@@ -270,8 +280,13 @@ begin
             set expires_at = '-infinity'
             from unnest(p_ops, p_namespaces, p_keys, p_expects) with ordinality
                 as i (op, namespace, key, expect, item)
-            where i.op = 'delete' and k.tenant_id = p_tenant_id and k.namespace = i.namespace
-              and k.key = i.key and (i.expect is null or k.version = i.expect)
+            cross join lateral (
+                select k.ctid
+                from queen_store.kv k
+                where k.tenant_id = p_tenant_id and k.namespace = i.namespace and k.key = i.key
+                limit 1) l
+            where i.op = 'delete' and k.ctid = l.ctid
+              and (i.expect is null or k.version = i.expect)
               and (k.expires_at <= v_now) is not true
             returning i.item, k.key, k.value, k.version, null::timestamptz, k.updated_at
         loop

@@ -414,8 +414,10 @@ returns table (
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set enable_sort = off
 -- One plan is right for any size of array, and a new one per call costs more than its work.
 set plan_cache_mode = force_generic_plan
 as $$
@@ -425,9 +427,19 @@ begin
     select i.ordinal::integer, 'ready', q.id, p.id, p.last_offset, p.log_start
     from unnest(p_tenant_ids, p_queues, p_partitions) with ordinality
         as i (tenant_id, queue, partition, ordinal)
-    join queen_store.queues q
-        on q.tenant_id = i.tenant_id and q.name = i.queue and q.deleted_at is null
-    join queen_store.partitions p on p.queue_id = q.id and p.name = i.partition
+    cross join lateral (
+        select q.id
+        from queen_store.queues q
+        where q.tenant_id = i.tenant_id and q.name = i.queue and q.deleted_at is null
+        limit 1) q
+    -- In order of names, or a plan made while the table is empty would read the lanes by time.
+    cross join lateral (
+        select p.id, p.name, p.last_offset, p.log_start
+        from queen_store.partitions p
+        where p.queue_id = q.id and p.name >= i.partition
+        order by p.name
+        limit 1) p
+    where p.name = i.partition
     order by i.ordinal;
 end
 $$;

@@ -62,8 +62,11 @@ begin
                t.claim_token is not null and t.held_until > v_now as claimed
         from unnest(p_queues, p_timer_keys, p_cancels) with ordinality
             as i (queue, timer_key, cancel, ordinal)
-        join queen_store.timers t
-            on t.tenant_id = p_tenant_id and t.queue = i.queue and t.timer_key = i.timer_key) f;
+        cross join lateral (
+            select t.claim_token, t.held_until
+            from queen_store.timers t
+            where t.tenant_id = p_tenant_id and t.queue = i.queue and t.timer_key = i.timer_key
+            limit 1) t) f;
 
     return query
     with scheduled as (
@@ -123,8 +126,14 @@ begin
         with cancelled as (
             delete from queen_store.timers t
             using unnest(p_queues, p_timer_keys) with ordinality as i (queue, timer_key, ordinal)
-            where i.ordinal = any (v_found)
-              and t.tenant_id = p_tenant_id and t.queue = i.queue and t.timer_key = i.timer_key
+            cross join lateral (
+                select t.ctid
+                from queen_store.timers t
+                where t.tenant_id = p_tenant_id and t.queue = i.queue
+                  and t.timer_key = i.timer_key
+                limit 1) l
+            -- By place: they are locked, so these are their newest versions.
+            where i.ordinal = any (v_found) and t.ctid = l.ctid
               and (t.claim_token is null or t.held_until <= v_now)
             returning i.ordinal, t.transaction_id, t.attempts)
         select i.ordinal::integer,
@@ -809,9 +818,13 @@ begin
                case when p_payloads then t.payload end, t.encrypted, t.dedup, t.producer,
                t.attempts, t.last_error, t.claim_token is not null and t.held_until > v_now,
                t.created_at, t.updated_at
-        from queen_store.timers t
-        where t.tenant_id = p_tenant_id and t.queue = p_queue
-          and t.timer_key = any (p_timer_keys)
+        from unnest(p_timer_keys) i (timer_key)
+        cross join lateral (
+            select t.*
+            from queen_store.timers t
+            where t.tenant_id = p_tenant_id and t.queue = p_queue
+              and t.timer_key = i.timer_key
+            limit 1) t
         order by t.timer_key;
     end if;
 end
