@@ -296,6 +296,7 @@ returns table (
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 -- One plan is right for any size of array, and a new one per call costs more than its work.
@@ -325,11 +326,19 @@ begin
     with missing as materialized (
         select distinct q.id, i.partition
         from unnest(p_tenant_ids, p_queues, p_partitions) as i (tenant_id, queue, partition)
-        join queen_store.queues q
-            on q.tenant_id = i.tenant_id and q.name = i.queue and q.deleted_at is null
-        where not exists (
-            select from queen_store.partitions p
-            where p.queue_id = q.id and p.name = i.partition)
+        cross join lateral (
+            select q.id
+            from queen_store.queues q
+            where q.tenant_id = i.tenant_id and q.name = i.queue and q.deleted_at is null
+            limit 1) q
+        -- As in find_lanes.
+        left join lateral (
+            select p.name
+            from queen_store.partitions p
+            where p.queue_id = q.id and p.name >= i.partition
+            order by p.name
+            limit 1) p on true
+        where p.name is distinct from i.partition
         order by q.id, i.partition),
     inserted as (
         insert into queen_store.partitions (queue_id, name)
@@ -352,9 +361,20 @@ begin
            p.last_offset, p.log_start, coalesce(p.id = any (v_created), false)
     from unnest(p_tenant_ids, p_queues, p_partitions) with ordinality
         as i (tenant_id, queue, partition, ordinal)
-    left join queen_store.queues q
-        on q.tenant_id = i.tenant_id and q.name = i.queue and q.deleted_at is null
-    left join queen_store.partitions p on p.queue_id = q.id and p.name = i.partition
+    left join lateral (
+        select q.id
+        from queen_store.queues q
+        where q.tenant_id = i.tenant_id and q.name = i.queue and q.deleted_at is null
+        limit 1) q on true
+    left join lateral (
+        select p.id, p.last_offset, p.log_start
+        from (
+            select p.id, p.name, p.last_offset, p.log_start
+            from queen_store.partitions p
+            where p.queue_id = q.id and p.name >= i.partition
+            order by p.name
+            limit 1) p
+        where p.name = i.partition) p on true
     order by i.ordinal;
 end
 $$;

@@ -24,7 +24,6 @@ class StatePlanTest {
                     new Call("queen_store.prune_kv(clock_timestamp(), 100, null)", 2_000),
                     new Call("queen.kv_put('n', 'k4711', '2', null)", 200),
                     new Call("queen.kv_incr('n', 'k4714', 1, null)", 200),
-                    new Call("queen.kv_check('n', 'k4715', 4715)", 200),
                     new Call("queen.kv_delete('n', 'k4716')", 200),
                     new Call(
                             "queen.timer_schedule('q', 'k4714', '1', p_delay => interval '1 day')",
