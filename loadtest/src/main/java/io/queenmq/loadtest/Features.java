@@ -39,13 +39,14 @@ final class Features {
             cross join lateral queen.timer_schedule(
                 due.queues, due.keys, due.payloads, due.times, due.lanes) s
             """;
+
     /** Timers of one queue, from a time on, one behind the other at this distance. */
     private static final String SCHEDULE_SPREAD =
             """
             select count(*) filter (where s.status = 'scheduled')
             from (
                 select array_agg(v.queue) as queues, array_agg('timer-' || n) as keys,
-                       array_agg('1') as payloads, array_agg('lane-' || n % v.lanes) as lanes,
+                       array_agg('1'::text) as payloads, array_agg('lane-' || n % v.lanes) as lanes,
                        array_agg(
                            clock_timestamp() + make_interval(secs => v.from_now + n * v.apart))
                            as times
@@ -170,18 +171,17 @@ final class Features {
 
     /**
      * How late timers are that come one by one while very many wait: their delivery by the clock of
-     * the server, against the time that they were scheduled for. Scheduled in SQL: the broker has to
-     * be told.
+     * the server, against the time that they were scheduled for. Scheduled in SQL: the broker has
+     * to be told.
      */
-    private static void lateness(Lab lab, Rig rig, Readings readings) {
+    private static void lateness(Lab lab, Rig rig, Readings readings) throws SQLException {
         int waiting = Math.min(WAITING_TIMERS, lab.plan().retained() / 100);
         String asleep = lab.queue(rig);
         String awake = lab.queue(rig);
         schedule(rig, asleep, TIMER_LANES, A_DAY, 0, waiting);
         Lanes.provision(rig.jdbcUrl(), awake, "lane-", 1);
         Lanes.settle(rig.server());
-        double first =
-                rig.server().number("select extract(epoch from clock_timestamp()) + 1");
+        double first = rig.server().number("select extract(epoch from clock_timestamp()) + 1");
         schedule(rig, awake, 1, 1, APART_SECONDS, WATCHED_TIMERS);
         int queue = Lanes.queueNumber(rig.server(), awake);
         long last = System.nanoTime() + TimeUnit.SECONDS.toNanos(FIRE_SECONDS_MAX);
