@@ -32,6 +32,7 @@ import io.queenmq.metrics.Metrics;
 import io.queenmq.metrics.Traffic;
 import io.queenmq.model.UuidMint;
 import io.queenmq.notify.NotifyCarrier;
+import io.queenmq.openapi.OpenApi;
 import io.queenmq.pop.Pop;
 import io.queenmq.push.Push;
 import io.queenmq.queue.QueueCatalog;
@@ -300,6 +301,7 @@ public final class Broker implements AutoCloseable {
                             metrics,
                             clock)
                     .addTo(routes);
+            new OpenApi(this::routes, Version.current()).addTo(routes);
             web = config.web();
             Router router = routes.build();
             served = router.routes();

@@ -34,7 +34,7 @@ class ArchitectureTest {
                     .withImportOption(new ImportOption.DoNotIncludeTests())
                     .importPackages("io.queenmq");
 
-    private static final Set<String> EDGE = Set.of("http", "admin", "cli");
+    private static final Set<String> EDGE = Set.of("http", "admin", "openapi", "cli");
 
     private static final Set<String> FOUNDATION =
             Set.of(

@@ -16,6 +16,7 @@ import io.queenmq.insight.LaneReads;
 import io.queenmq.insight.MessageReads;
 import io.queenmq.insight.QueueListReads;
 import io.queenmq.insight.StatusReads;
+import io.queenmq.insight.StorageReads;
 import io.queenmq.insight.SystemReads;
 import io.queenmq.insight.TrafficReads;
 import io.queenmq.maintain.OnCall;
@@ -76,6 +77,7 @@ public final class AdminPlane {
                         traffic,
                         new DeadLetterDepthReads(reads, clock),
                         new ClusterMetrics(new TrafficReads(reads, clock)),
+                        new StorageMetrics(new StorageReads(reads, clock)),
                         clock);
         this.switches = new SwitchRoutes(switches, quotas);
         this.quotas = new QuotaRoutes(quotas);

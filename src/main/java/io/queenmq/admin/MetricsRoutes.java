@@ -30,6 +30,7 @@ final class MetricsRoutes {
     private final Traffic traffic;
     private final DeadLetterDepthReads deadLetters;
     private final ClusterMetrics cluster;
+    private final StorageMetrics storage;
     private final ProcessMeters process;
     private final Rate requests;
     private final Rate messages;
@@ -39,11 +40,13 @@ final class MetricsRoutes {
             Traffic traffic,
             DeadLetterDepthReads deadLetters,
             ClusterMetrics cluster,
+            StorageMetrics storage,
             Clock clock) {
         this.metrics = metrics;
         this.traffic = traffic;
         this.deadLetters = deadLetters;
         this.cluster = cluster;
+        this.storage = storage;
         this.process = new ProcessMeters(metrics);
         this.requests = new Rate(process.requests(), clock);
         this.messages = new Rate(process.messages(), clock);
@@ -89,13 +92,18 @@ final class MetricsRoutes {
 
     /** Left out while the database cannot tell: the rest is worth most then. */
     private void ofTheDatabase(MetricsText text) {
-        List<DeadLetterDepthReads.Depth> depths;
         try {
             cluster.addTo(text);
-            depths = deadLetters.read();
+            deadLetters(text);
+            storage.addTo(text);
         } catch (QueenException e) {
-            return;
+            // What has been read by then is whole, and that it failed is counted where it was
+            // asked.
         }
+    }
+
+    private void deadLetters(MetricsText text) {
+        List<DeadLetterDepthReads.Depth> depths = deadLetters.read();
         text.gauge(DEPTH, "Dead letters of all queues.");
         text.sample(DEPTH, depths.getFirst().deadLetters(), "scope", "cluster");
         text.gauge(DEPTH_BY_QUEUE, "Dead letters, of the queues with most.");

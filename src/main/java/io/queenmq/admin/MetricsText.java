@@ -39,13 +39,13 @@ final class MetricsText {
      * @param labels pairs of name and value
      */
     MetricsText sample(String name, Number number, String... labels) {
-        text.append(name).append('{');
+        text.append(name);
         for (int i = 0; i < labels.length; i += 2) {
-            text.append(i == 0 ? "" : ",").append(labels[i]).append("=\"");
+            text.append(i == 0 ? '{' : ',').append(labels[i]).append("=\"");
             escaped(labels[i + 1]);
             text.append('"');
         }
-        text.append("} ").append(plain(number)).append('\n');
+        text.append(labels.length > 0 ? "} " : " ").append(plain(number)).append('\n');
         return this;
     }
 

@@ -38,7 +38,7 @@ final class AckRoutes {
         List<AckResult> results =
                 request.items().isEmpty()
                         ? List.of()
-                        : ack.ack(tenant, request.group(), request.items());
+                        : traffic.ack(() -> ack.ack(tenant, request.group(), request.items()));
         exchange.ok(AckJson.write(request.items(), results));
     }
 }

@@ -89,7 +89,10 @@ final class PopRoutes {
     }
 
     private PopResult take(PopRequest request, @Nullable String queue, Client client) {
-        if (queue == null || request.patience().isZero()) {
+        if (request.patience().isZero()) {
+            return traffic.pop(() -> pop.pop(request, client));
+        }
+        if (queue == null) {
             return pop.pop(request, client);
         }
         traffic.pollBegins(queue);

@@ -28,7 +28,8 @@ final class PushRoutes {
         traffic.pushed();
         Caller caller = exchange.caller();
         List<PushItem> items = PushJson.read(exchange.body());
-        List<PushResult> results = items.isEmpty() ? List.of() : push.push(caller, items);
+        List<PushResult> results =
+                items.isEmpty() ? List.of() : traffic.push(() -> push.push(caller, items));
         exchange.created(PushJson.write(items, results));
     }
 }

@@ -90,7 +90,7 @@ final class JobRunner {
                             "Time of a run of a background job.",
                             tag);
             metrics.gauge(
-                    "queen_maintain_idle_seconds",
+                    "queen_job_last_success_age_seconds",
                     "Time since a background job last ran well here, had nothing to do or was"
                             + " another broker's.",
                     () -> TimeUnit.NANOSECONDS.toMillis(clock.nanos() - wellNanos) / 1e3,

@@ -6,11 +6,16 @@ import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.binder.jvm.JvmGcMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
 import io.micrometer.core.instrument.distribution.ValueAtPercentile;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import java.util.stream.LongStream;
 
 /**
  * The meters of one broker, by name. Names are {@code queen_<room>_<what>}; tags are pairs of name
@@ -20,8 +25,22 @@ import java.util.function.Supplier;
 public final class Metrics implements AutoCloseable {
     private static final double[] PERCENTILES = {0.5, 0.99};
 
+    private static final Duration[] BOUNDS =
+            LongStream.of(1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000)
+                    .mapToObj(Duration::ofMillis)
+                    .toArray(Duration[]::new);
+
     private final PrometheusMeterRegistry registry =
             new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+
+    private final JvmGcMetrics collections = new JvmGcMetrics();
+
+    /** The virtual machine is shown from the start, under the names that its dashboards know. */
+    public Metrics() {
+        new JvmMemoryMetrics().bindTo(registry);
+        new JvmThreadMetrics().bindTo(registry);
+        collections.bindTo(registry);
+    }
 
     /** Counts events; never falls. */
     public Counter counter(String name, String description, String... tags) {
@@ -47,6 +66,15 @@ public final class Metrics implements AutoCloseable {
         return Timer.builder(name)
                 .description(description)
                 .publishPercentiles(PERCENTILES)
+                .tags(tags)
+                .register(registry);
+    }
+
+    /** Durations in buckets, which can be added up over brokers. */
+    public Timer histogram(String name, String description, String... tags) {
+        return Timer.builder(name)
+                .description(description)
+                .serviceLevelObjectives(BOUNDS)
                 .tags(tags)
                 .register(registry);
     }
@@ -93,6 +121,7 @@ public final class Metrics implements AutoCloseable {
     /** No gauge is asked any more. */
     @Override
     public void close() {
+        collections.close();
         registry.close();
     }
 }

@@ -1,10 +1,13 @@
 package io.queenmq.metrics;
 
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Timer;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 
 /**
  * What clients ask of this process: how many requests, and which queues long polls wait for. Told
@@ -16,6 +19,9 @@ public final class Traffic {
     private final Counter pops;
     private final Counter pinnedPops;
     private final Counter otherPops;
+    private final Timer pushTime;
+    private final Timer popTime;
+    private final Timer ackTime;
     private final ConcurrentHashMap<String, Integer> polls = new ConcurrentHashMap<>();
 
     public Traffic(Metrics metrics) {
@@ -24,6 +30,32 @@ public final class Traffic {
         acks = requests(metrics, "ack");
         pinnedPops = metrics.counter("queen_pop_targeted_total", "Pops that name a partition.");
         otherPops = metrics.counter("queen_pop_wildcard_total", "Pops that take what any one has.");
+        pushTime = time(metrics, "push");
+        popTime = time(metrics, "pop");
+        ackTime = time(metrics, "ack");
+    }
+
+    private static Timer time(Metrics metrics, String verb) {
+        return metrics.histogram(
+                "queen_http_request_seconds",
+                "Time from a request that was read to its answer; of pops those that do not wait.",
+                "op",
+                verb);
+    }
+
+    /** Does what a push asks for. */
+    public <T> T push(Supplier<T> work) {
+        return Objects.requireNonNull(pushTime.record(work));
+    }
+
+    /** Does what a pop that does not wait asks for. */
+    public <T> T pop(Supplier<T> work) {
+        return Objects.requireNonNull(popTime.record(work));
+    }
+
+    /** Does what an acknowledgement asks for. */
+    public <T> T ack(Supplier<T> work) {
+        return Objects.requireNonNull(ackTime.record(work));
     }
 
     private static Counter requests(Metrics metrics, String verb) {

@@ -17,9 +17,12 @@ final class Hold {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private final PopProcedures procedures;
+    private final HoldMeters meters;
     private final Clock clock;
 
     private boolean begun;
+    private boolean told;
+    private long beginNanos;
     private long endNanos;
     private long countNanos;
 
@@ -29,8 +32,9 @@ final class Hold {
     private int missing;
     private int lanes;
 
-    Hold(PopProcedures procedures, Clock clock) {
+    Hold(PopProcedures procedures, HoldMeters meters, Clock clock) {
         this.procedures = procedures;
+        this.meters = meters;
         this.clock = clock;
     }
 
@@ -46,6 +50,7 @@ final class Hold {
         long now = clock.nanos();
         if (begun) {
             if (now - endNanos >= 0) {
+                tell();
                 return false;
             }
             if (now - countNanos < 0) {
@@ -61,10 +66,14 @@ final class Hold {
                 procedures.pending(glance.lanes(), home.groupId(), laneLimit, full);
         if (pending.messages() == 0 || pending.messages() >= full) {
             lanes = pending.lanes();
+            tell();
             return false;
         }
         if (!begun) {
             begun = true;
+            told = false;
+            beginNanos = now;
+            meters.waits().increment();
             endNanos = now + TimeUnit.MILLISECONDS.toNanos(waitMillis);
         }
         counted = glance;
@@ -95,6 +104,16 @@ final class Hold {
 
     /** There was nothing to be had: the next hold is another one. */
     void end() {
+        tell();
         begun = false;
+    }
+
+    /** How long it was, once. */
+    private void tell() {
+        if (begun && !told) {
+            told = true;
+            meters.micros()
+                    .increment((double) TimeUnit.NANOSECONDS.toMicros(clock.nanos() - beginNanos));
+        }
     }
 }

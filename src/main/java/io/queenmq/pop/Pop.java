@@ -35,6 +35,7 @@ public final class Pop implements AutoCloseable {
     private final ReadyLanes ready;
     private final LaneNames names;
     private final Claims claims;
+    private final HoldMeters holds;
     private final Autopilot autopilot;
     private final BooleanSupplier paused;
     private final Clock clock;
@@ -75,6 +76,7 @@ public final class Pop implements AutoCloseable {
                         mint,
                         metrics,
                         clock);
+        this.holds = HoldMeters.of(metrics);
         this.autopilot = new Autopilot(config, metrics, clock);
         this.paused = paused;
         this.clock = clock;
@@ -259,6 +261,7 @@ public final class Pop implements AutoCloseable {
                             groups,
                             ready,
                             procedures,
+                            holds,
                             clock,
                             request,
                             autopilot.pilot(request),

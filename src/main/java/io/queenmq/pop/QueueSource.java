@@ -21,6 +21,7 @@ final class QueueSource implements Source {
     private final Groups groups;
     private final ReadyLanes ready;
     private final PopProcedures procedures;
+    private final HoldMeters holds;
     private final Clock clock;
     private final PopRequest asked;
     private final Autopilot.@Nullable Pilot pilot;
@@ -43,6 +44,7 @@ final class QueueSource implements Source {
             Groups groups,
             ReadyLanes ready,
             PopProcedures procedures,
+            HoldMeters holds,
             Clock clock,
             PopRequest asked,
             Autopilot.@Nullable Pilot pilot,
@@ -52,6 +54,7 @@ final class QueueSource implements Source {
         this.groups = groups;
         this.ready = ready;
         this.procedures = procedures;
+        this.holds = holds;
         this.clock = clock;
         this.asked = asked;
         this.pilot = pilot;
@@ -94,7 +97,7 @@ final class QueueSource implements Source {
         int width = Source.width(limit, request.batch(), most, first);
         if (known.minPopWaitMs() > 0 && request.batch() > 1 && !last) {
             if (hold == null) {
-                hold = new Hold(procedures, clock);
+                hold = new Hold(procedures, holds, clock);
             }
             int full = Math.min(request.batch(), known.conflation() ? limit : messagesMax);
             holding = hold.holds(current, most, limit, full, known.minPopWaitMs());

@@ -62,6 +62,8 @@ class InsightPlanTest {
                     new Call("queen_store.show_blocked()", 400),
                     // Bounded by its sample: 64 pages, for each row of them its lane and queue.
                     new Call("queen_store.show_storage()", 100_000),
+                    // A row per queue and epoch, and the lock table.
+                    new Call("queen_store.storage_gauges()", 600),
                     new Call("queen_store.show_purges()", 100),
                     new Call(
                             "queen_store.left_behind('00000000-0000-0000-0000-000000000001', 'q')",

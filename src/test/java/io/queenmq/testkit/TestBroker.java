@@ -101,6 +101,11 @@ public final class TestBroker implements AutoCloseable {
         return over(link.port(), database, PushConfig.defaults());
     }
 
+    /** The same with other bounds for pushes. */
+    public static TestBroker over(PostgresLink link, TestDatabase database, PushConfig push) {
+        return over(link.port(), database, push);
+    }
+
     private static TestBroker over(int port, TestDatabase database, PushConfig push) {
         DatabaseConfig reached =
                 DatabaseConfig.of("127.0.0.1", port, database.name(), database.user(), "")
