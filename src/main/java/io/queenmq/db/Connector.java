@@ -198,9 +198,12 @@ final class Connector implements DataSource {
         // The pool sets it to its own patience, which is longer than the one set above.
     }
 
+    /**
+     * So long a pool that is being closed waits for a connection under way: nobody else closes it.
+     */
     @Override
     public int getLoginTimeout() {
-        return 0;
+        return 5;
     }
 
     @Override
