@@ -355,7 +355,8 @@ begin
         select t.ctid as tid
         from queen_store.timers t
         where t.tenant_id = i.tenant_id and t.queue = i.queue and t.timer_key = i.timer_key
-          and t.visible_at <= v_now
+          -- The time as a sum, or it might be looked up by time, past all that is gone.
+          and t.visible_at + interval '0' <= v_now
         for update skip locked) t;
 
     return query
