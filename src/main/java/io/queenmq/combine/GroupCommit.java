@@ -72,9 +72,6 @@ public final class GroupCommit<C> {
      */
     public record Config(String name, int calls, int members, int items, int waitingForOthers) {}
 
-    /** With each transaction under way so many more wait for a second call. */
-    private static final int COMPANY = 1;
-
     /** So long one waits for company at most while other calls are under way. */
     private static final long COMPANY_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
@@ -332,12 +329,12 @@ public final class GroupCommit<C> {
 
     /**
      * A call costs much the same for one transaction as for many: while others are under way, the
-     * next one waits until it is much larger than they are, or for a short time.
+     * next one waits until it is as large as they are, or for a short time.
      */
     private boolean isDue(Member<C> first) {
         return first.alone
                 || callsUnderWay == 0
-                || waiting.size() >= COMPANY * membersUnderWay
+                || waiting.size() >= membersUnderWay
                 || clock.nanos() - first.companyUntil >= 0;
     }
 
@@ -433,8 +430,11 @@ public final class GroupCommit<C> {
             callsUnderWay--;
             membersUnderWay -= group.size();
             if (tookEffect || failure != null) {
+                // Who has been taken apart, or goes alone anyhow, says nothing of those who share.
+                if (failure == null && !group.getFirst().alone) {
+                    membersMax = Math.min(config.members(), membersMax + group.size());
+                }
                 group.forEach(member -> end(member, failure));
-                membersMax = Math.min(config.members(), membersMax + group.size());
             } else {
                 apart.increment();
                 membersMax = Math.max(1, group.size() / 2);
