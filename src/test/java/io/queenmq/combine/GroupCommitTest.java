@@ -216,6 +216,25 @@ class GroupCommitTest {
     }
 
     @Test
+    void afterACallWithoutEffectFewerShareTheNext() throws InterruptedException {
+        GroupCommit<Job> group = group(1, 9);
+        calls.spoiler = "c";
+        List<CompletableFuture<Boolean>> first =
+                queue(group, Job.of("a"), Job.of("b"), Job.of("c"), Job.of("d"), Job.of("e"));
+        calls.gate.release(6);
+        assertDone(first);
+        calls.begun.clear();
+        List<CompletableFuture<Boolean>> second =
+                queue(group, Job.of("f"), Job.of("g"), Job.of("h"), Job.of("i"), Job.of("j"));
+        calls.gate.release(3);
+        assertDone(second);
+        assertEquals(
+                List.of("together g h i", "alone j"),
+                List.copyOf(calls.begun),
+                "half of four, and one more with the call of f");
+    }
+
+    @Test
     void aFailureOfAllIsTheOutcomeOfAll() throws InterruptedException {
         GroupCommit<Job> group = group(1, 9);
         calls.fails.put("b", Failure.OUTCOME_UNKNOWN);
