@@ -89,15 +89,9 @@ final class ChangeJson {
 
     /** A number is brought into its range; anything else is as good as nothing. */
     private static int limit(JsonBody body) {
-        if (body.token() != JsonToken.VALUE_NUMBER_INT) {
-            body.skip();
-            return ChangeReads.PAGE_MAX;
-        }
-        try {
-            return Math.clamp(Long.parseLong(body.text()), 1, ChangeReads.PAGE_MAX);
-        } catch (NumberFormatException e) {
-            return ChangeReads.PAGE_MAX;
-        }
+        Long whole = body.whole();
+        body.skip();
+        return whole == null ? ChangeReads.PAGE_MAX : Math.clamp(whole, 1, ChangeReads.PAGE_MAX);
     }
 
     private static ChangeReads.@Nullable Page page(

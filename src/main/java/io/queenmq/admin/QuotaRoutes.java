@@ -121,15 +121,8 @@ final class QuotaRoutes {
         boolean rate = name.endsWith("PerSec");
         long least = rate ? RATE_MIN : 0;
         long most = rate ? Integer.MAX_VALUE : Long.MAX_VALUE;
-        long value = -1;
-        if (body.token() == JsonToken.VALUE_NUMBER_INT) {
-            try {
-                value = Long.parseLong(body.text());
-            } catch (NumberFormatException e) {
-                // Told below.
-            }
-        }
-        if (value < least || value > most) {
+        Long value = body.whole();
+        if (value == null || value < least || value > most) {
             throw JsonBody.bad(
                     "%s must be null or a whole number of %d to %d".formatted(name, least, most));
         }

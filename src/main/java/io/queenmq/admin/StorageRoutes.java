@@ -1,6 +1,5 @@
 package io.queenmq.admin;
 
-import com.fasterxml.jackson.core.JsonToken;
 import io.queenmq.access.Level;
 import io.queenmq.insight.SystemReads;
 import io.queenmq.maintain.OnCall;
@@ -74,15 +73,8 @@ final class StorageRoutes {
     }
 
     private static long number(String name, JsonBody body, long least, long most) {
-        long value = -1;
-        if (body.token() == JsonToken.VALUE_NUMBER_INT) {
-            try {
-                value = Long.parseLong(body.text());
-            } catch (NumberFormatException e) {
-                // Told below.
-            }
-        }
-        if (value < least || value > most) {
+        Long value = body.whole();
+        if (value == null || value < least || value > most) {
             throw JsonBody.bad(
                     "%s must be a whole number of %d to %d".formatted(name, least, most));
         }

@@ -6,6 +6,7 @@ import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.model.Slice;
 import io.queenmq.web.JsonBody;
+import io.queenmq.web.WholeNumber;
 import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.List;
@@ -50,8 +51,7 @@ final class KvDraft {
 
         /** The whole number it is, however it is spelled; null if it is none. */
         private @Nullable BigDecimal whole() {
-            BigDecimal number = number();
-            return number == null || number.stripTrailingZeros().scale() > 0 ? null : number;
+            return token.isNumeric() ? WholeNumber.of(text) : null;
         }
     }
 
@@ -303,7 +303,7 @@ final class KvDraft {
         if (expect == null) {
             return null;
         }
-        BigDecimal whole = expect.token() == JsonToken.VALUE_NUMBER_INT ? expect.whole() : null;
+        BigDecimal whole = expect.whole();
         if (whole == null
                 || whole.signum() < 0
                 || whole.compareTo(BigDecimal.valueOf(Long.MAX_VALUE)) > 0) {
@@ -327,7 +327,7 @@ final class KvDraft {
         if (lasting == (ttlSeconds != null)) {
             throw bad(
                     "kv_expiry_not_specified",
-                    path + "exactly one of ttlSeconds and forever:true must be given");
+                    path + "ttlSeconds, or forever:true, must be given, and not both");
         }
         if (ttlSeconds == null) {
             return null;

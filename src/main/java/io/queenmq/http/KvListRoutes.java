@@ -1,6 +1,5 @@
 package io.queenmq.http;
 
-import com.fasterxml.jackson.core.JsonToken;
 import io.queenmq.access.Level;
 import io.queenmq.kv.KvReads;
 import io.queenmq.kv.KvReads.Filter;
@@ -11,6 +10,8 @@ import io.queenmq.web.Exchange;
 import io.queenmq.web.JsonBody;
 import io.queenmq.web.JsonBuffer;
 import io.queenmq.web.Router;
+import io.queenmq.web.WholeNumber;
+import java.math.BigDecimal;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -86,14 +87,11 @@ final class KvListRoutes {
 
     /** Whatever number it is, it is a wish. */
     private static int limit(JsonBody body) {
-        if (body.token() != JsonToken.VALUE_NUMBER_INT) {
-            throw JsonBody.bad("limit must be a whole number, got " + body.kind());
+        BigDecimal whole = body.token().isNumeric() ? WholeNumber.of(body.text()) : null;
+        if (whole == null) {
+            throw JsonBody.bad("limit must be a whole number, got " + body.raw());
         }
-        try {
-            return Integer.parseInt(body.text());
-        } catch (NumberFormatException e) {
-            return body.text().startsWith("-") ? 1 : Integer.MAX_VALUE;
-        }
+        return whole.max(BigDecimal.ONE).min(BigDecimal.valueOf(Integer.MAX_VALUE)).intValue();
     }
 
     private static boolean flag(String name, JsonBody body) {

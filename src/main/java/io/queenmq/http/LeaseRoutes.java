@@ -1,6 +1,5 @@
 package io.queenmq.http;
 
-import com.fasterxml.jackson.core.JsonToken;
 import io.queenmq.access.Level;
 import io.queenmq.ack.Ack;
 import io.queenmq.ack.LeaseExtension;
@@ -36,15 +35,16 @@ final class LeaseRoutes {
         try (JsonBody body = new JsonBody(bytes)) {
             int seconds = DEFAULT_SECONDS;
             for (String name = body.nextName(); name != null; name = body.nextName()) {
-                if (name.equals("seconds") && body.token() == JsonToken.VALUE_NUMBER_INT) {
-                    seconds = Math.clamp(Long.parseLong(body.text()), 1, Integer.MAX_VALUE);
+                Long whole = name.equals("seconds") ? body.whole() : null;
+                if (whole != null) {
+                    seconds = Math.clamp(whole, 1, Integer.MAX_VALUE);
                 } else {
                     body.skip();
                 }
             }
             body.end();
             return seconds;
-        } catch (QueenException | NumberFormatException e) {
+        } catch (QueenException e) {
             return DEFAULT_SECONDS;
         }
     }

@@ -120,14 +120,12 @@ final class LockJson {
         if (body.token() == JsonToken.VALUE_NULL) {
             return null;
         }
-        if (body.token() == JsonToken.VALUE_NUMBER_INT) {
-            try {
-                return Long.valueOf(body.text());
-            } catch (NumberFormatException e) {
-                throw bad(path + "." + field + " is too large");
-            }
+        Long whole = body.whole();
+        if (whole == null) {
+            String got = body.token().isNumeric() ? body.text() : body.kind();
+            throw bad(path + "." + field + " must be a whole number, got " + got);
         }
-        throw bad(path + "." + field + " must be a whole number, got " + body.kind());
+        return whole;
     }
 
     private static long given(@Nullable Long value, String path, String field) {

@@ -3,6 +3,7 @@ package io.queenmq.queue;
 import io.queenmq.model.Failure;
 import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
+import io.queenmq.web.WholeNumber;
 import java.util.Locale;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -153,19 +154,26 @@ enum QueueOption {
     }
 
     private Integer integer(Queues.Option.Kind given, String text) {
-        String digits = given == Queues.Option.Kind.STRING ? text.strip() : text;
-        if (given == Queues.Option.Kind.BOOLEAN || !INTEGER.matcher(digits).matches()) {
+        Long value =
+                switch (given) {
+                    case NUMBER -> WholeNumber.exact(text);
+                    case STRING ->
+                            INTEGER.matcher(text.strip()).matches()
+                                    ? Long.valueOf(text.strip())
+                                    : null;
+                    case BOOLEAN, NULL, COMPOSITE -> null;
+                };
+        if (value == null) {
             throw bad("must be a whole number, got " + shown(text));
         }
-        long value = Long.parseLong(digits);
         if (kind == Kind.CLAMPED) {
-            return (int) Math.clamp(value, min, max);
+            return (int) Math.clamp(value.longValue(), min, max);
         }
         if (value < min || value > max) {
             String unitText = unit.isEmpty() ? "" : " " + unit;
             throw bad("must be between " + min + " and " + max + unitText + ", got " + value);
         }
-        return (int) value;
+        return value.intValue();
     }
 
     private QueenException bad(String what) {

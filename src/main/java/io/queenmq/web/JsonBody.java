@@ -173,6 +173,11 @@ public final class JsonBody implements AutoCloseable {
         };
     }
 
+    /** The whole number that the current value is; null if it is something else, or no long. */
+    public @Nullable Long whole() {
+        return token().isNumeric() ? WholeNumber.exact(text()) : null;
+    }
+
     /** The current value byte for byte, checked to its end. */
     public Slice raw() {
         try {

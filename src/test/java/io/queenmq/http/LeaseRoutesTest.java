@@ -23,6 +23,7 @@ class LeaseRoutesTest {
                 "{\"seconds\":1.5} | 60",
                 "{\"seconds\":99999999999999999999} | 60",
                 "{\"seconds\":120} | 120",
+                "{\"seconds\":120.0} | 120",
                 "{\"seconds\":0} | 1",
                 "{\"seconds\":-5} | 1",
                 "{\"seconds\":99999999999} | 2147483647"
