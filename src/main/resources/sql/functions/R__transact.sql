@@ -26,7 +26,7 @@ create or replace function queen_store.ack_bundle(
 returns table (
     item integer, verdict text, lease_released boolean, dead_lettered boolean,
     partition_id bigint, group_id integer, queue_id integer, committed bigint, last_offset bigint,
-    passed bigint, ended bigint, filed bigint)
+    conflated bigint, passed bigint, ended bigint, filed bigint)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -50,6 +50,7 @@ declare
     v_queue_ids integer[];
     v_committed bigint[];
     v_last_offsets bigint[];
+    v_conflated bigint[];
     v_passed bigint[];
     v_ended bigint[];
     v_filed bigint[];
@@ -95,10 +96,10 @@ begin
            array_agg(a.dead_lettered order by a.item), array_agg(a.partition_id order by a.item),
            array_agg(a.group_id order by a.item), array_agg(a.queue_id order by a.item),
            array_agg(a.committed order by a.item), array_agg(a.last_offset order by a.item),
-           array_agg(a.passed order by a.item), array_agg(a.ended order by a.item),
-           array_agg(a.filed order by a.item)
+           array_agg(a.conflated order by a.item), array_agg(a.passed order by a.item),
+           array_agg(a.ended order by a.item), array_agg(a.filed order by a.item)
     into v_verdicts, v_released, v_dead_lettered, v_partition_ids, v_group_ids, v_queue_ids,
-         v_committed, v_last_offsets, v_passed, v_ended, v_filed
+         v_committed, v_last_offsets, v_conflated, v_passed, v_ended, v_filed
     from queen_store.ack_messages(
         array_fill(p_tenant_id, array[cardinality(p_partition_ids)]), p_partition_ids,
         p_group_names, v_lease_ids, p_units, p_keys, p_statuses, p_errors, true) a;
@@ -124,12 +125,13 @@ begin
            case when i.verdict = 'unresolvable' and i."offset" is not null then 'beyond_batch'
                 else i.verdict end,
            i.released, i.dead_lettered, i.partition_id, i.group_id, i.queue_id, i.committed,
-           i.last_offset, i.passed, i.ended, i.filed
+           i.last_offset, i.conflated, i.passed, i.ended, i.filed
     from unnest(p_units, v_verdicts, v_released, v_dead_lettered, v_partition_ids, v_group_ids,
-                v_queue_ids, v_committed, v_last_offsets, v_passed, v_ended, v_filed, v_offsets)
+                v_queue_ids, v_committed, v_last_offsets, v_conflated, v_passed, v_ended, v_filed,
+                v_offsets)
         with ordinality as i (
             unit, verdict, released, dead_lettered, partition_id, group_id, queue_id, committed,
-            last_offset, passed, ended, filed, "offset", item)
+            last_offset, conflated, passed, ended, filed, "offset", item)
     order by i.item;
 end
 $$;
@@ -205,7 +207,7 @@ comment on function queen_store.settled_acks(
 -- Locks      kv, as apply_kv; timers, ascending (queue, timer_key); partitions, ascending id;
 --            cursors ascending (partition_id, group_id); waits up to p_wait_ms for each; groups
 --            at a group's first ack ever, skip locked; epochs as append; bundles: one row of its
---            own, for a bundle with a key, with a timer or without pushes
+--            own, for a bundle with a key, with a timer, with a failure or without pushes
 -- Returns    part kv: one row per operation as apply_kv;
 --            part timer: one row per operation as change_timers;
 --            part push: one row per lane-batch as append, up to where the bundle ended;
@@ -253,8 +255,8 @@ create or replace function queen_store.transact(
 returns table (
     part text, ordinal integer, verdict text, base_offset bigint, created_at timestamptz,
     queue_id integer, partition_id bigint, group_id integer, lease_released boolean,
-    dead_lettered boolean, committed bigint, last_offset bigint, passed bigint, ended bigint,
-    filed bigint, key text, value text, version bigint, expires_at timestamptz,
+    dead_lettered boolean, committed bigint, last_offset bigint, conflated bigint, passed bigint,
+    ended bigint, filed bigint, key text, value text, version bigint, expires_at timestamptz,
     updated_at timestamptz, transaction_id text, deliver_at timestamptz)
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
@@ -271,6 +273,9 @@ declare
     v_noted_by xid;
     v_keys boolean := cardinality(p_kv_ops) > 0;
     v_timers boolean := cardinality(p_timer_queues) > 0;
+    -- What keys and timers say cannot be found out later; nor, once evacuation has moved the
+    -- messages of the bundle, which dead letters are its own.
+    v_notes boolean := v_keys or v_timers or 0 <> any (p_ack_statuses);
     -- Of keys.
     v_verdicts text[];
     v_versions bigint[];
@@ -291,7 +296,7 @@ begin
     -- Everything a bundle locks it locks in here: a row locked outside and changed inside would
     -- cost a multixact. Rows that were returned stay when the effects are undone.
     begin
-        if v_keys or v_timers then
+        if v_notes then
             -- Before any lane is locked, for keys and timers come first. Whoever ran it is gone, so
             -- the row is there or will never be.
             if p_settle then
@@ -308,7 +313,7 @@ begin
                 p_bundle_id, null, null, null, null, null, null, null, null);
         end if;
         if p_settle and cardinality(p_partition_ids) > 0
-                and (not (v_keys or v_timers) or v_noted_by is not null) then
+                and (not v_notes or v_noted_by is not null) then
             perform 1
             from queen_store.partitions p
             where p.id = any (p_partition_ids)
@@ -330,24 +335,24 @@ begin
             select 'kv', a.item::integer, a.verdict, null::bigint, null::timestamptz,
                    null::integer, null::bigint, null::integer, null::boolean, null::boolean,
                    null::bigint, null::bigint, null::bigint, null::bigint, null::bigint,
-                   p_kv_keys[a.item], a.value, a.version, a.expires_at, a.updated_at, null,
-                   null::timestamptz
+                   null::bigint, p_kv_keys[a.item], a.value, a.version, a.expires_at, a.updated_at,
+                   null, null::timestamptz
             from unnest(v_verdicts, v_versions, v_values, v_expires_at, v_updated_at)
                 with ordinality as a (verdict, version, value, expires_at, updated_at, item)
             where a.verdict is not null;
             return query
             select 'timer', a.item::integer, a.status, null::bigint, null::timestamptz,
                    null::integer, null::bigint, null::integer, null::boolean, null::boolean,
-                   null::bigint, null::bigint, null::bigint, null::bigint, null::bigint, null, null,
-                   null::bigint, null::timestamptz, null::timestamptz, a.transaction_id,
-                   a.deliver_at
+                   null::bigint, null::bigint, null::bigint, null::bigint, null::bigint,
+                   null::bigint, null, null, null::bigint, null::timestamptz, null::timestamptz,
+                   a.transaction_id, a.deliver_at
             from unnest(v_statuses, v_transaction_ids, v_deliver_ats) with ordinality
                 as a (status, transaction_id, deliver_at, item);
             return query
             select 'ack', a.item, 'done', null::bigint, null::timestamptz, a.queue_id,
                    a.partition_id, a.group_id, a.lease_released, a.dead_lettered, a.committed,
-                   a.last_offset, null::bigint, null::bigint, null::bigint, null, null,
-                   null::bigint, null::timestamptz, null::timestamptz, null, null::timestamptz
+                   a.last_offset, null::bigint, null::bigint, null::bigint, null::bigint, null,
+                   null, null::bigint, null::timestamptz, null::timestamptz, null, null::timestamptz
             from queen_store.settled_acks(
                 p_ack_partition_ids, p_ack_group_names, p_ack_units, p_ack_keys, p_ack_statuses,
                 v_written_by) a;
@@ -400,7 +405,7 @@ begin
             deliver_at := null;
         end if;
 
-        if v_keys or v_timers then
+        if v_notes then
             perform queen_store.note_bundle(
                 p_bundle_id, v_verdicts, v_versions, v_values, v_expires_at, v_updated_at,
                 v_statuses, v_transaction_ids, v_deliver_ats);
@@ -432,8 +437,8 @@ begin
         created_at := null;
         if cardinality(p_batch_partition_ids) > 0 then
             part := 'batch';
-            for ordinal, verdict, last_offset, passed, ended in
-                select b.ordinal, b.verdict, b.last_offset, b.passed, b.ended
+            for ordinal, verdict, last_offset, conflated, passed, ended in
+                select b.ordinal, b.verdict, b.last_offset, b.conflated, b.passed, b.ended
                 from queen_store.ack_batches(
                     p_batch_partition_ids, p_batch_group_ids, p_batch_lease_ids, p_batch_ends) b
             loop
@@ -448,10 +453,10 @@ begin
         if cardinality(p_ack_partition_ids) > 0 then
             part := 'ack';
             for ordinal, verdict, queue_id, partition_id, group_id, lease_released,
-                dead_lettered, committed, last_offset, passed, ended, filed in
+                dead_lettered, committed, last_offset, conflated, passed, ended, filed in
                 select a.item, a.verdict, a.queue_id, a.partition_id, a.group_id,
-                       a.lease_released, a.dead_lettered, a.committed, a.last_offset, a.passed,
-                       a.ended, a.filed
+                       a.lease_released, a.dead_lettered, a.committed, a.last_offset, a.conflated,
+                       a.passed, a.ended, a.filed
                 from queen_store.ack_bundle(
                     p_tenant_id, p_ack_partition_ids, p_ack_group_names, p_ack_lease_ids,
                     p_supplied_lease_ids, p_ack_units, p_ack_keys, p_ack_statuses,
@@ -483,11 +488,12 @@ comment on function queen_store.transact(
     bigint[], integer[], uuid[], bigint[], text[], text[], text[], text[], bigint[], bigint[],
     numeric[], numeric[], numeric[], boolean[], bigint, text[], text[], boolean[], bigint[],
     timestamptz[], text[], text[], uuid[], bytea[], boolean[], boolean[], text, bigint) is
-    'A bundle of keys, timers, pushes and acknowledgements: one commit, or verdicts and no effect. Locks: kv, as apply_kv; timers, ascending (queue, timer_key); partitions, ascending id; cursors ascending (partition_id, group_id); waits up to p_wait_ms for each; groups at a group''s first ack ever, skip locked; epochs as append; bundles: one row of its own, for a bundle with a key, with a timer or without pushes.';
+    'A bundle of keys, timers, pushes and acknowledgements: one commit, or verdicts and no effect. Locks: kv, as apply_kv; timers, ascending (queue, timer_key); partitions, ascending id; cursors ascending (partition_id, group_id); waits up to p_wait_ms for each; groups at a group''s first ack ever, skip locked; epochs as append; bundles: one row of its own, for a bundle with a key, with a timer, with a failure or without pushes.';
 
--- queen_store.note_bundle: leaves a trace of a bundle that stores no message, or of what one said
--- of keys and timers, by which its commit is recognised when the answer is lost; a stored message
--- carries its flush id. sweep_bundles removes it when nobody asks any more.
+-- queen_store.note_bundle: leaves a trace of a bundle that stores no message or may file dead
+-- letters, or of what one said of keys and timers, by which its commit is recognised when the
+-- answer is lost; a stored message carries its flush id. sweep_bundles removes it when nobody asks
+-- any more.
 -- Called by  transact
 -- Locks      bundles: the new row
 -- Returns    null, or the transaction that it was if the bundle committed before
@@ -521,4 +527,4 @@ $$;
 
 comment on function queen_store.note_bundle(
     uuid, text[], bigint[], text[], timestamptz[], timestamptz[], text[], text[], timestamptz[]) is
-    'Leaves a trace of a bundle with keys, with timers or without pushes; tells whether it committed before. Locks: bundles: the new row.';
+    'Leaves a trace of a bundle with keys, with timers, with failures or without pushes; tells whether it committed before. Locks: bundles: the new row.';

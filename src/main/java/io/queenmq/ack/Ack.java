@@ -164,11 +164,12 @@ public final class Ack implements AutoCloseable {
     }
 
     /** What a transaction that has committed acknowledged in one partition. */
-    void tell(int queueId, int completed, int failed) {
-        counts.activities().acknowledged(queueId, completed, failed, 0);
+    void tell(int queueId, int completed, int failed, long unread) {
+        counts.activities().acknowledged(queueId, completed, failed, unread);
     }
 
-    void countCommitted(int acks, int batches, int filed) {
+    void countCommitted(int acks, int batches, int filed, long unread) {
+        conflated.increment((double) unread);
         items.increment(acks);
         wholeBatches.increment(batches);
         byKey.increment(batches == 0 ? acks : 0);

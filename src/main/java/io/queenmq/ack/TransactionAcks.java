@@ -13,6 +13,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
@@ -177,7 +178,8 @@ public final class TransactionAcks {
             long lastOffset,
             long passed,
             long ended,
-            long filed) {
+            long filed,
+            long conflated) {
         int at = place;
         int of = 0;
         while (at >= transactions.get(of).items.size()) {
@@ -194,7 +196,7 @@ public final class TransactionAcks {
                         queueId,
                         committed,
                         lastOffset,
-                        null,
+                        conflated,
                         new Change(groupId, passed, ended, filed));
     }
 
@@ -211,21 +213,24 @@ public final class TransactionAcks {
             String verdict,
             long lastOffset,
             long passed,
-            long ended) {
+            long ended,
+            long conflated) {
         int at = place;
         int of = 0;
         while (at >= transactions.get(of).units.size()) {
             at -= transactions.get(of).units.size();
             of++;
         }
-        transactions.get(of).batch(at, verdict, lastOffset, passed, ended);
+        transactions.get(of).batch(at, verdict, lastOffset, passed, ended, conflated);
     }
 
-    private void batch(int index, String verdict, long lastOffset, long passed, long ended) {
+    private void batch(
+            int index, String verdict, long lastOffset, long passed, long ended, long conflated) {
         AckUnit unit = units.get(index);
         switch (BatchVerdict.valueOf(verdict.toUpperCase(Locale.ROOT))) {
-            case RELEASED -> answer(index, unit, MessageVerdict.DONE, lastOffset, passed, ended);
-            case NOOP -> answer(index, unit, MessageVerdict.NOOP, lastOffset, 0, 0);
+            case RELEASED ->
+                    answer(index, unit, MessageVerdict.DONE, lastOffset, passed, ended, conflated);
+            case NOOP -> answer(index, unit, MessageVerdict.NOOP, lastOffset, 0, 0, 0);
             case LOST, BUSY -> areBatches = false;
         }
     }
@@ -237,7 +242,8 @@ public final class TransactionAcks {
             MessageVerdict verdict,
             long lastOffset,
             long passed,
-            long ended) {
+            long ended,
+            long conflated) {
         int from = units.subList(0, index).stream().mapToInt(AckUnit::items).sum();
         for (int i = 0; i < unit.items(); i++) {
             outcomes[itemAt[from + i]] =
@@ -249,7 +255,7 @@ public final class TransactionAcks {
                             unit.queueId(),
                             unit.batchEnd(),
                             lastOffset,
-                            null,
+                            i == 0 ? conflated : 0,
                             new Change(unit.groupId(), i == 0 ? passed : 0, i == 0 ? ended : 0, 0));
         }
     }
@@ -309,16 +315,19 @@ public final class TransactionAcks {
     /** All of them are committed: lanes that were given back are offered again. */
     public void committed() {
         int place = 0;
+        long unread = 0;
         for (AckUnit unit : units) {
             MessageOutcome released = null;
             int queueId = 0;
             int completed = 0;
             int failed = 0;
+            long conflated = 0;
             for (int j = 0; j < unit.items(); j++) {
                 MessageOutcome outcome = outcomes[itemAt[place++]];
                 if (outcome != null) {
                     ack.tell(outcome.change());
                     queueId = outcome.queueId();
+                    conflated += Objects.requireNonNullElse(outcome.conflated(), 0L);
                     if (outcome.verdict() == MessageVerdict.DONE) {
                         boolean done = unit.statuses.get(j) == AckStatus.COMPLETED;
                         completed += done ? 1 : 0;
@@ -329,12 +338,13 @@ public final class TransactionAcks {
                     }
                 }
             }
-            ack.tell(queueId, completed, failed);
+            ack.tell(queueId, completed, failed, conflated);
+            unread += conflated;
             if (released != null) {
                 ack.released(unit, released, List.of(suppliedLeases));
             }
         }
-        ack.countCommitted(items.size(), areBatches ? units.size() : 0, deadLettered());
+        ack.countCommitted(items.size(), areBatches ? units.size() : 0, deadLettered(), unread);
     }
 
     private int deadLettered() {

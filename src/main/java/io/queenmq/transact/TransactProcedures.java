@@ -30,7 +30,7 @@ final class TransactProcedures {
             "select part, ordinal, verdict, base_offset, created_at, queue_id, group_id,"
                     + " lease_released, dead_lettered, committed, last_offset, passed, ended,"
                     + " filed, key, value, version, expires_at, updated_at, transaction_id,"
-                    + " deliver_at"
+                    + " deliver_at, conflated"
                     + " from queen_store.transact(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
                     + " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
                     + " ?, ?, ?, ?, ?, ?)";
@@ -188,7 +188,8 @@ final class TransactProcedures {
                                 rows.getLong(11),
                                 rows.getLong(12),
                                 rows.getLong(13),
-                                rows.getLong(14));
+                                rows.getLong(14),
+                                rows.getLong(22));
                 case "batch" ->
                         TransactionAcks.batch(
                                 acks,
@@ -196,7 +197,8 @@ final class TransactProcedures {
                                 verdict,
                                 rows.getLong(11),
                                 rows.getLong(12),
-                                rows.getLong(13));
+                                rows.getLong(13),
+                                rows.getLong(22));
                 case "kv" -> keys.answered(KvProcedures.row(at + 1, verdict, rows, 15));
                 case "timer" -> TimerProcedures.answer(timers, at, verdict, rows, 20);
                 case "undone" -> undone = verdict;

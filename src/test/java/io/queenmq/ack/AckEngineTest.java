@@ -99,7 +99,7 @@ class AckEngineTest {
         PopResult.Lane lane = result.lanes().getFirst();
         int queueId = engine.lane("bundle", lane.partition()).queueId();
         TransactionAcks.outcome(
-                List.of(acks), 0, "done", true, false, lane.groupId(), queueId, 2, 2, 0, 0, 0);
+                List.of(acks), 0, "done", true, false, lane.groupId(), queueId, 2, 2, 0, 0, 0, 0);
         acks.committed();
         assertEquals(remembered, engine.deliveries.bytes(), "the other lease is still held");
     }

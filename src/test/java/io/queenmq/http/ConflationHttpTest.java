@@ -4,18 +4,25 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.TestBroker;
+import io.queenmq.testkit.TestDatabase;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Last-value delivery: a policy that the first pop of a group stores. */
 class ConflationHttpTest {
@@ -93,6 +100,52 @@ class ConflationHttpTest {
                         .json();
         assertTrue(done.bool("success"));
         assertEquals(List.of("4"), http.pop(queue, ASKED).payloads());
+    }
+
+    /** By itself, by its lease in a transaction, and by its id in one that names the lease. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '~',
+            value = {
+                "ack | {ACK,'leaseId':'LEASE'}",
+                "transaction | {'operations':[{'type':'ack',ACK,'leaseId':'LEASE'}]}",
+                "transaction | {'operations':[{'type':'ack',ACK}],'requiredLeases':['LEASE']}"
+            })
+    @Contract({"pop-conflate-6", "tx-4"})
+    void whatGoesUnreadIsCountedHoweverItIsAcknowledged(String route, String body)
+            throws SQLException {
+        try (TestDatabase database = TestDatabase.migrated();
+                TestBroker counting =
+                        TestBroker.withEnvironment(database, Map.of("METRICS_FLUSH_MS", "1000"));
+                Connection witness = database.connect()) {
+            counting.http().push("q", "a", "1", "2", "3");
+            Json json = counting.http().pop("q", ASKED).json();
+            String acked =
+                    "'transactionId':'%s','partitionId':'%s','consumerGroup':'g'"
+                            .formatted(
+                                    json.text("messages", 0, "transactionId"),
+                                    json.text("partitionId"));
+            Http.Reply reply =
+                    counting.http()
+                            .post(
+                                    "/api/v1/" + route,
+                                    body.replace("ACK", acked)
+                                            .replace("LEASE", json.text("leaseId"))
+                                            .replace('\'', '"'));
+            assertEquals(200, reply.status(), reply.body());
+            assertEquals(2, counting.metric("queen_ack_conflated_total"));
+            Await.until(
+                    "what is told to those who look back",
+                    () ->
+                            TestDatabase.rows(
+                                            witness,
+                                            "select coalesce(sum(conflated), 0)::int from"
+                                                    + " queen_store.queue_buckets where"
+                                                    + " minutes = 1")
+                                    .getFirst()[0]
+                                    .equals(2));
+        }
     }
 
     @Test

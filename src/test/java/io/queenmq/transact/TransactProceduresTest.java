@@ -271,6 +271,19 @@ class TransactProceduresTest {
         assertEquals(1, messages(target), "not run again");
     }
 
+    /** Evacuation writes the rows of the bundle's messages anew, between commit and question. */
+    @Test
+    void whatABundleFiledIsToldAlthoughItsMessagesWereMovedSince() throws SQLException {
+        TransactCall call =
+                new TransactCall().push(target, "a").ack(lane, "g", lease(), dlq("m12", "why"));
+        assertTrue(call.run(connection).getLast().deadLettered());
+        log.run(
+                "update queen_store.segments set created_at = created_at where partition_id = ?",
+                target);
+        assertTrue(call.settling().run(connection).getLast().deadLettered());
+        assertEquals(1, messages(target), "not run again");
+    }
+
     /** The message was given up before, at a time that is still to come, and sought back. */
     @Test
     void whatWasFiledBeforeABundleIsNotItsOwn() throws SQLException {
