@@ -9,13 +9,14 @@
 -- Cost       inlined
 create or replace function queen_store.segment_use(
     p_end_offset bigint, p_created_at timestamptz,
-    -- Null = the lane is gone.
+    -- Null = the lane is gone; the next two = its queue is.
     p_log_start bigint, p_dedup_window_seconds integer, p_completed_retention_seconds integer,
     p_queue_deleted_at timestamptz, p_now timestamptz)
 returns text
 language sql stable parallel safe
 return case
-    when p_log_start is null or p_queue_deleted_at is not null then 'none'
+    when p_log_start is null or p_dedup_window_seconds is null or p_queue_deleted_at is not null
+    then 'none'
     when p_end_offset >= p_log_start then 'all'
     when p_created_at >= p_now - make_interval(
         secs => greatest(p_dedup_window_seconds, p_completed_retention_seconds, 900)) then 'keys'

@@ -111,6 +111,12 @@ class EpochEvacuationProceduresTest {
         long gone = log.lane(queue);
         log.append(gone, "a");
         log.run("delete from queen_store.partitions where id = ?", gone);
+        long orphan = log.lane(log.queue());
+        log.append(orphan, "a");
+        log.run(
+                "delete from queen_store.queues where id = (select queue_id from"
+                        + " queen_store.partitions where id = ?)",
+                orphan);
         // Two rows of before have one and the same time now.
         log.run(
                 "update queen_store.segments set created_at = clock_timestamp() - interval '3700 s'"
@@ -123,7 +129,7 @@ class EpochEvacuationProceduresTest {
                 scene.lines(
                         "select base_offset, frames is null from queen_store.segments where epoch = 0"
                                 + " order by partition_id, base_offset"));
-        assertEquals("3", scene.line("select count(*) from queen_store.segments where epoch = 1"));
+        assertEquals("4", scene.line("select count(*) from queen_store.segments where epoch = 1"));
         assertEquals(
                 List.of("duplicate", "duplicate", "queued"),
                 List.of(verdict("recent"), verdict("live"), verdict("dead")));
