@@ -114,6 +114,12 @@ final class TimerDraft {
         return new Field(kind, token, null, null);
     }
 
+    /** Whether it is meant to cancel, whatever else may be wrong with it. */
+    boolean cancels() {
+        Field op = present("op");
+        return op != null && "cancel".equals(op.text());
+    }
+
     /**
      * @throws QueenException it is no operation, or its payload is too long
      */

@@ -30,19 +30,20 @@ final class TimerJson {
     }
 
     /**
-     * Operations, as an array or as the field of that name of an object.
+     * Operations, as an array or as the field of that name of an object; what they are is still to
+     * be looked at.
      *
-     * @throws QueenException they are none or too many, or a payload is too long
+     * @throws QueenException there are none or too many
      */
-    static List<TimerOp> read(byte[] bytes, TimersConfig bounds) {
+    static List<TimerDraft> read(byte[] bytes, TimersConfig bounds) {
         try (JsonBody body = JsonBody.arrayOrObject(bytes)) {
-            List<TimerOp> ops = null;
+            List<TimerDraft> ops = null;
             if (body.token() == JsonToken.START_ARRAY) {
-                ops = operations(body, "operations", bounds);
+                ops = drafts(body, "operations", bounds);
             } else {
                 for (String name = body.nextName(); name != null; name = body.nextName()) {
                     if (name.equals("operations") && body.token() == JsonToken.START_ARRAY) {
-                        ops = operations(body, name, bounds);
+                        ops = drafts(body, name, bounds);
                     } else {
                         body.skip();
                     }
@@ -66,6 +67,10 @@ final class TimerJson {
      * @param path of the array, for sentences
      */
     static List<TimerOp> operations(JsonBody body, String path, TimersConfig bounds) {
+        return operations(drafts(body, path, bounds), bounds);
+    }
+
+    private static List<TimerDraft> drafts(JsonBody body, String path, TimersConfig bounds) {
         List<TimerDraft> drafts = new ArrayList<>();
         int count = 0;
         while (body.nextElement()) {
@@ -82,6 +87,15 @@ final class TimerJson {
                     "a call takes at most %d timer operations, got %d"
                             .formatted(bounds.operationsMax(), count));
         }
+        return drafts;
+    }
+
+    /**
+     * What they say.
+     *
+     * @throws QueenException one is no operation, or its payload is too long, or one occurs twice
+     */
+    static List<TimerOp> operations(List<TimerDraft> drafts, TimersConfig bounds) {
         List<TimerOp> ops = new ArrayList<>(drafts.size());
         Set<List<String>> timers = new HashSet<>();
         for (TimerDraft draft : drafts) {

@@ -43,11 +43,12 @@ final class TimerRoutes {
     }
 
     private void change(Exchange exchange) {
-        List<TimerOp> ops = TimerJson.read(exchange.body(), timers.config());
+        List<TimerDraft> drafts = TimerJson.read(exchange.body(), timers.config());
         try {
+            List<TimerOp> ops = TimerJson.operations(drafts, timers.config());
             exchange.ok(TimerJson.write(timers.change(exchange.caller(), ops)));
         } catch (QueenException e) {
-            if (ops.stream().map(Object::getClass).distinct().count() > 1) {
+            if (drafts.stream().map(TimerDraft::cancels).distinct().count() > 1) {
                 exchange.hint("x-queen-timers-hint", HINT);
             }
             throw e;

@@ -235,12 +235,17 @@ class QuotaHttpTest {
         String cancel = "{\"op\":\"cancel\",\"queue\":\"q\",\"timerKey\":\"a\"}";
         Reply mixed = http.post(TIMERS, "[" + schedule("d") + "," + cancel + "]");
         assertRefused(mixed, "timers_quota_exceeded", null);
-        assertTrue(
-                mixed.response()
-                        .headers()
-                        .firstValue("x-queen-timers-hint")
-                        .orElse("")
-                        .contains("DELETE /api/v1/timers/"));
+        String noJson = schedule("d").replace("MQ==", "Ww==");
+        Reply unread = http.post(TIMERS, "[" + noJson + "," + cancel + "]");
+        assertEquals(400, unread.status(), unread.body());
+        for (Reply reply : List.of(mixed, unread)) {
+            assertTrue(
+                    reply.response()
+                            .headers()
+                            .firstValue("x-queen-timers-hint")
+                            .orElse("")
+                            .contains("DELETE /api/v1/timers/"));
+        }
         assertTrue(http.get(TIMERS + "/q/a").json().bool("found"), "it was refused whole");
         assertEquals("cancelled", http.delete(TIMERS + "/q/a").json().text("status"));
         assertEquals("cancelled", http.delete(TIMERS + "/q/b").json().text("status"));
