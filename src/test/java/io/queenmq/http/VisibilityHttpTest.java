@@ -11,9 +11,12 @@ import io.queenmq.testkit.TestBroker;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Delays and windows together with redelivery, changed options, timers and conflation. */
 class VisibilityHttpTest {
@@ -40,6 +43,48 @@ class VisibilityHttpTest {
                         "{\"queue\":\"%s\",\"options\":{\"%s\":%d}}"
                                 .formatted(queue, option, value));
         assertEquals(200, reply.status(), reply.body());
+    }
+
+    /** Goal: whatever holds messages back, somebody who never stops writing starves nobody. */
+    @ParameterizedTest
+    @CsvSource({
+        "windowBuffer, 1, ''",
+        "delayedProcessing, 1, ''",
+        "minPopWaitTime, 300, ''",
+        "windowBuffer, 1, &conflation=true",
+        "delayedProcessing, 1, &conflation=true",
+        "windowBuffer, 1, &autopilot=true",
+        "minPopWaitTime, 300, &autopilot=true"
+    })
+    @Contract({"pop-window-1", "pop-fill-1", "pop-conflate-2"})
+    void aPartitionThatIsWrittenWithoutAPauseIsDelivered(String option, int value, String query) {
+        configure(option, value);
+        AtomicBoolean ended = new AtomicBoolean();
+        CompletableFuture<Void> writer =
+                CompletableFuture.runAsync(
+                        () -> {
+                            while (!ended.get()) {
+                                http.push(queue, "p", "1");
+                            }
+                        });
+        try {
+            for (int turn = 0; turn < 4; turn++) {
+                Http.Reply reply =
+                        http.pop(
+                                queue,
+                                "consumerGroup=g&subscriptionMode=all&batch=10000&wait=true"
+                                        + "&timeout=20000"
+                                        + query);
+                assertEquals(200, reply.status());
+                Json popped = reply.json();
+                int last = popped.size("messages") - 1;
+                assertTrue(last >= 0, reply.body());
+                assertTrue(http.ack(popped, last, "completed").bool(0, "success"));
+            }
+        } finally {
+            ended.set(true);
+            writer.join();
+        }
     }
 
     /** Has a timer of no delay fire into lane p, and waits until its message is there. */

@@ -130,6 +130,19 @@ class PopConflationProceduresTest extends PopScene {
         assertEquals(4, newest(Job.of(1)).from());
     }
 
+    /** Three messages while each is worked on: the consumer is never more than those behind. */
+    @Test
+    @Contract("pop-conflate-2")
+    void aLaneThatIsWrittenWithoutAPauseGivesItsNewestEveryTime() throws SQLException {
+        log.fill(lane, 1, 1);
+        for (int turn = 0; turn < 40; turn++) {
+            Claim claim = newest(Job.of(1));
+            assertEquals(3L * turn, claim.from());
+            log.fill(lane, 3, 1);
+            assertEquals(turn == 0 ? 0L : 2L, ackedBatch(claim).getFirst()[1]);
+        }
+    }
+
     @Test
     @Contract("pop-conflate-7")
     void theRetryBudgetOutlivesTheMessageAndEndsWithTheOneDeliveredLast() throws SQLException {
