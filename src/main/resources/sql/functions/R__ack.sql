@@ -28,16 +28,26 @@ as $$
 declare
     v_now timestamptz := clock_timestamp();
     v_open_epoch integer;
+    -- Of the cursors that are held, as they stay until the commit.
     v_ordinals integer[];
+    v_places tid[];
+    v_generations integer[];
+    v_epochs integer[];
+    v_committed bigint[];
+    v_expires_at timestamptz[];
+    v_conflated boolean[];
 begin
-    select array_agg(i.ordinal) into v_ordinals
+    select array_agg(i.ordinal), array_agg(c.ctid), array_agg(c.generation), array_agg(c.epoch),
+           array_agg(c.committed), array_agg(c.lease_expires_at), array_agg(c.lease_conflated)
+    into v_ordinals, v_places, v_generations, v_epochs, v_committed, v_expires_at, v_conflated
     from (
         select distinct on (u.partition_id, u.group_id, u.lease_id, u.batch_end) u.*
         from unnest(p_partition_ids, p_group_ids, p_lease_ids, p_batch_ends)
             with ordinality u (partition_id, group_id, lease_id, batch_end, ordinal)
         order by u.partition_id, u.group_id, u.lease_id, u.batch_end, u.ordinal) i
     cross join lateral (
-        select c.partition_id
+        select c.ctid, c.generation, c.epoch, c.committed, c.lease_expires_at,
+               c.lease_conflated
         from queen_store.cursors c
         where c.partition_id = i.partition_id and c.group_id = i.group_id
           and c.lease_id = i.lease_id and c.batch_end = i.batch_end
@@ -50,35 +60,37 @@ begin
         select e.epoch into v_open_epoch
         from queen_store.epochs e
         where e.state = 'open' and current_setting('transaction_isolation') = 'read committed';
+        if v_open_epoch <> any (v_epochs) then
+            -- A lower bound only, which no other than the open epoch may become: evacuation looks
+            -- for cursors that name an older one, and does not see this commit yet.
+            select array_agg(
+                case when (
+                        select s.epoch
+                        from queen_store.segments s
+                        where s.partition_id = p_partition_ids[i.ordinal] and s.epoch >= i.epoch
+                          and s.base_offset <= p_batch_ends[i.ordinal]
+                        order by s.base_offset desc
+                        limit 1) = v_open_epoch then v_open_epoch else i.epoch end
+                order by i.place)
+            into v_epochs
+            from unnest(v_ordinals, v_epochs) with ordinality i (ordinal, epoch, place);
+        end if;
         return query
         with held as materialized (
-            select i.ordinal, i.partition_id, i.group_id, c.generation, c.batch_end, p.last_offset,
-                   c.batch_end - greatest(c.committed, p.log_start - 1) as passed,
-                   c.batch_end - c.committed as ended,
-                   case when c.lease_expires_at > v_now and q.id is not null
-                         and q.deleted_at is null and g.generation = c.generation
+            select i.ordinal, i.place, i.group_id, i.epoch, i.batch_end, p.last_offset,
+                   i.batch_end - greatest(i.committed, p.log_start - 1) as passed,
+                   i.batch_end - i.committed as ended,
+                   case when i.expires_at > v_now and q.id is not null
+                         and q.deleted_at is null and g.generation = i.generation
                         then 'released' else 'lost' end as verdict,
-                   case when c.lease_conflated then c.batch_end - c.committed - 1 end as conflated,
-                   -- A lower bound only, which no other than the open epoch may become: evacuation
-                   -- looks for cursors that name an older one, and does not see this commit yet.
-                   case when c.epoch = v_open_epoch or (
-                       select s.epoch
-                       from queen_store.segments s
-                       where s.partition_id = i.partition_id and s.epoch >= c.epoch
-                         and s.base_offset <= c.batch_end
-                       order by s.base_offset desc
-                       limit 1) = v_open_epoch then v_open_epoch else c.epoch end as epoch,
+                   case when i.conflated then i.batch_end - i.committed - 1 end as conflated,
                    g.consumed_at
             from (
-                select o.ordinal, p_partition_ids[o.ordinal] as partition_id,
-                       p_group_ids[o.ordinal] as group_id
-                from unnest(v_ordinals) o (ordinal)) i
-            cross join lateral (
-                select c.generation, c.epoch, c.committed, c.batch_end, c.lease_expires_at,
-                       c.lease_conflated
-                from queen_store.cursors c
-                where c.partition_id = i.partition_id and c.group_id = i.group_id
-                limit 1) c
+                select o.*, p_partition_ids[o.ordinal] as partition_id,
+                       p_group_ids[o.ordinal] as group_id, p_batch_ends[o.ordinal] as batch_end
+                from unnest(v_ordinals, v_places, v_generations, v_epochs, v_committed,
+                            v_expires_at, v_conflated)
+                    o (ordinal, place, generation, epoch, committed, expires_at, conflated)) i
             left join lateral (
                 select p.queue_id, p.last_offset, p.log_start
                 from queen_store.partitions p
@@ -95,18 +107,14 @@ begin
                 where g.id = i.group_id
                 limit 1) g on true
         ),
-        -- As in claim: the key probe of "on conflict" cannot become a scan.
         written as (
-            insert into queen_store.cursors as c (
-                partition_id, group_id, generation, epoch, committed)
-            select h.partition_id, h.group_id, h.generation, h.epoch, h.batch_end
+            update queen_store.cursors c
+            set epoch = h.epoch, committed = h.batch_end, prev_committed = c.committed,
+                prev_end = h.batch_end, prev_lease = c.lease_id, batch_end = null,
+                lease_id = null, lease_expires_at = null, retry_count = 0, attempt_offset = null,
+                attempt_count = 0
             from held h
-            where h.verdict = 'released'
-            on conflict (partition_id, group_id) do update
-            set epoch = excluded.epoch, committed = excluded.committed,
-                prev_committed = c.committed, prev_end = excluded.committed,
-                prev_lease = c.lease_id, batch_end = null, lease_id = null,
-                lease_expires_at = null, retry_count = 0, attempt_offset = null, attempt_count = 0
+            where h.verdict = 'released' and c.ctid = h.place
         )
         select h.ordinal, h.verdict, h.last_offset,
                case when h.verdict = 'released' then h.conflated end,

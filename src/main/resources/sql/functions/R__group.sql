@@ -315,6 +315,10 @@ declare
     v_group_ids integer[];
     v_marked integer := 0;
 begin
+    -- Nearly always: only the first acknowledgement of a group is one.
+    if p_group_ids = '{}' then
+        return 0;
+    end if;
     select array_agg(i.group_id) into v_group_ids
     from unnest(p_group_ids) i (group_id)
     cross join lateral (

@@ -60,15 +60,18 @@ as $$
 declare
     v_now timestamptz := clock_timestamp();
     v_writes boolean := p_ops && '{put,delete,incr}';
-    -- Operations that make their key if it is absent.
+    -- Operations that make their key if it is absent, and those of a key that is.
     v_makers integer[] := '{}';
+    v_absent integer[] := '{}';
     -- Operations that have taken effect.
     v_done integer[] := '{}';
     -- Checks and gets of keys that this call has made, and which so were absent.
     v_early integer[] := '{}';
     -- Gets of keys that an operation before them writes.
     v_late integer[] := '{}';
-    v_gone boolean;
+    -- By operation that checks or writes: where its row is, which is locked and so stays there.
+    v_places tid[];
+    v_at tid;
     v_bytes bigint := 0;
     v_full boolean := false;
     v_list integer := 0;
@@ -76,14 +79,21 @@ declare
     v_size integer;
 begin
     if p_ops && '{put,incr}' then
-        select coalesce(array_agg(i.item), '{}') into v_makers
-        from unnest(p_ops, p_expects, p_deltas, p_mins, p_maxs) with ordinality
-            as i (op, expect, delta, least, most, item)
+        select coalesce(array_agg(i.item), '{}'),
+               coalesce(array_agg(i.item) filter (where k.version is null), '{}')
+        into v_makers, v_absent
+        from unnest(p_ops, p_namespaces, p_keys, p_expects, p_deltas, p_mins, p_maxs)
+            with ordinality as i (op, namespace, key, expect, delta, least, most, item)
+        left join lateral (
+            select k.version
+            from queen_store.kv k
+            where k.tenant_id = p_tenant_id and k.namespace = i.namespace and k.key = i.key
+            limit 1) k on true
         where (i.op = 'put' and coalesce(i.expect, 0) = 0)
            or (i.op = 'incr' and (i.delta between i.least and i.most) is not false);
     end if;
 
-    if cardinality(v_makers) > 0 then
+    if cardinality(v_absent) > 0 then
         -- A lock is made without an owner: its token may only be drawn when nobody else can get in
         -- between.
         for item, key, value, version, expires_at in
@@ -102,7 +112,7 @@ begin
                                 else trim_scale(i.delta)::text end as value
                     from unnest(p_ops, p_namespaces, p_keys, p_values, p_ttl_seconds, p_deltas)
                         with ordinality as i (op, namespace, key, value, ttl_seconds, delta, item)
-                    where i.item = any (v_makers)
+                    where i.item = any (v_absent)
                     order by i.namespace collate "C", i.key collate "C") i
                 on conflict (tenant_id, namespace, key) do nothing
                 returning k.namespace, k.key, k.value, k.version, k.expires_at)
@@ -122,34 +132,37 @@ begin
     end if;
 
     if (v_writes or 'check' = any (p_ops)) and cardinality(v_done) < cardinality(p_ops) then
+        v_places := array_fill(null::tid, array[cardinality(p_ops)]);
         -- One statement for locks of both strengths, or two calls could wait for each other.
-        select coalesce(bool_or(l.version is null and l.item = any (v_makers)), false) into v_gone
-        from (
+        for item, v_at in
             select i.item,
                    case when i.op = 'check' then (
-                       select k.version
+                       select k.ctid
                        from queen_store.kv k
                        where k.tenant_id = p_tenant_id and k.namespace = i.namespace
                          and k.key = i.key
                        for share)
                    else (
-                       select k.version
+                       select k.ctid
                        from queen_store.kv k
                        where k.tenant_id = p_tenant_id and k.namespace = i.namespace
                          and k.key = i.key
                        for no key update)
-                   end as version
+                   end
             from (
                 select i.op, i.namespace, i.key, i.item
                 from unnest(p_ops, p_namespaces, p_keys) with ordinality
                     as i (op, namespace, key, item)
                 where i.op in ('check', 'put', 'delete', 'incr') and i.item <> all (v_done)
-                order by i.namespace collate "C", i.key collate "C", i.op = 'check') i) l;
-        if v_gone then
-            raise exception using errcode = '40001', message = 'key_removed',
-                detail = 'an expired key was removed while the call waited',
-                hint = 'Repeat the call, as after any serialization failure.';
-        end if;
+                order by i.namespace collate "C", i.key collate "C", i.op = 'check') i
+        loop
+            if v_at is null and item = any (v_makers) then
+                raise exception using errcode = '40001', message = 'key_removed',
+                    detail = 'an expired key was removed while the call waited',
+                    hint = 'Repeat the call, as after any serialization failure.';
+            end if;
+            v_places[item] := v_at;
+        end loop;
         -- After the locks: a key may have expired while the call waited for them.
         v_now := clock_timestamp();
     end if;
@@ -202,26 +215,21 @@ begin
         end loop;
     end if;
 
-    -- The rows are locked, so their places are those of the newest versions; by place, since a join
-    -- by key may become a walk over all keys of the tenant when it is planned on a small table.
-    if 'put' = any (p_ops) then
+    -- By place: that is quicker than by key, and a join by key may become a walk over all keys of
+    -- the tenant when it is planned on a small table.
+    if 'put' = any (p_ops) and v_places is not null then
         for item, key, version, expires_at in
             update queen_store.kv k
             set value = i.value,
-                version = case when i.namespace = 'queen-locks'
+                version = case when k.namespace = 'queen-locks'
                     then nextval('queen_store.lock_tokens')
                     else nextval('queen_store.kv_versions') end,
                 expires_at = v_now + make_interval(secs => i.ttl_seconds),
                 created_at = case when k.expires_at <= v_now then v_now else k.created_at end,
                 updated_at = v_now
-            from unnest(p_ops, p_namespaces, p_keys, p_values, p_ttl_seconds, p_expects)
-                with ordinality as i (op, namespace, key, value, ttl_seconds, expect, item)
-            cross join lateral (
-                select k.ctid
-                from queen_store.kv k
-                where k.tenant_id = p_tenant_id and k.namespace = i.namespace and k.key = i.key
-                limit 1) l
-            where i.op = 'put' and i.item <> all (v_done) and k.ctid = l.ctid
+            from unnest(p_ops, p_values, p_ttl_seconds, p_expects, v_places)
+                with ordinality as i (op, value, ttl_seconds, expect, place, item)
+            where i.op = 'put' and i.item <> all (v_done) and k.ctid = i.place
               and case
                       when i.expect is null then true
                       when i.expect = 0 then k.expires_at <= v_now
@@ -237,28 +245,23 @@ begin
         end loop;
     end if;
 
-    if 'incr' = any (p_ops) then
+    if 'incr' = any (p_ops) and v_places is not null then
         -- The window of a counter is as long as at its beginning said.
         for item, key, value, version, expires_at in
             update queen_store.kv k
             set value = trim_scale(i.delta + case when k.expires_at <= v_now then 0
                     else queen_store.kv_number(k.value) end)::text,
-                version = case when i.namespace = 'queen-locks'
+                version = case when k.namespace = 'queen-locks'
                     then nextval('queen_store.lock_tokens')
                     else nextval('queen_store.kv_versions') end,
                 expires_at = case when k.expires_at <= v_now
                     then v_now + make_interval(secs => i.ttl_seconds) else k.expires_at end,
                 created_at = case when k.expires_at <= v_now then v_now else k.created_at end,
                 updated_at = v_now
-            from unnest(p_ops, p_namespaces, p_keys, p_ttl_seconds, p_deltas, p_mins, p_maxs)
+            from unnest(p_ops, p_ttl_seconds, p_deltas, p_mins, p_maxs, v_places)
                 with ordinality
-                as i (op, namespace, key, ttl_seconds, delta, least, most, item)
-            cross join lateral (
-                select k.ctid
-                from queen_store.kv k
-                where k.tenant_id = p_tenant_id and k.namespace = i.namespace and k.key = i.key
-                limit 1) l
-            where i.op = 'incr' and i.item <> all (v_done) and k.ctid = l.ctid
+                as i (op, ttl_seconds, delta, least, most, place, item)
+            where i.op = 'incr' and i.item <> all (v_done) and k.ctid = i.place
               and (k.expires_at <= v_now or queen_store.kv_number(k.value) is not null)
               and (i.delta + case when k.expires_at <= v_now then 0
                       else queen_store.kv_number(k.value) end between i.least and i.most)
@@ -272,20 +275,15 @@ begin
         end loop;
     end if;
 
-    if 'delete' = any (p_ops) then
+    if 'delete' = any (p_ops) and v_places is not null then
         -- Since ever, not since now: a clock that is set back brings nothing back. Whoever takes a
         -- lock next waits for this row, and draws a higher token.
         for item, key, value, version, expires_at, updated_at in
             update queen_store.kv k
             set expires_at = '-infinity'
-            from unnest(p_ops, p_namespaces, p_keys, p_expects) with ordinality
-                as i (op, namespace, key, expect, item)
-            cross join lateral (
-                select k.ctid
-                from queen_store.kv k
-                where k.tenant_id = p_tenant_id and k.namespace = i.namespace and k.key = i.key
-                limit 1) l
-            where i.op = 'delete' and k.ctid = l.ctid
+            from unnest(p_ops, p_expects, v_places) with ordinality
+                as i (op, expect, place, item)
+            where i.op = 'delete' and k.ctid = i.place
               and (i.expect is null or k.version = i.expect)
               and (k.expires_at <= v_now) is not true
             returning i.item, k.key, k.value, k.version, null::timestamptz, k.updated_at

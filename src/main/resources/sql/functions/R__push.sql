@@ -54,6 +54,8 @@ declare
     -- Locked lanes, ascending: width_bucket finds a lane's place by bisection, so that no statement
     -- has a join whose plan could degenerate.
     v_ids bigint[];
+    -- Where their rows are, which are locked and so stay there.
+    v_places tid[];
     v_id_queues integer[];
     v_id_lasts bigint[];
     v_id_times timestamptz[];
@@ -69,25 +71,37 @@ declare
     v_to bigint[];
     -- By segment: how many messages of its lane-batch come before it.
     v_befores bigint[];
+    v_single boolean;
     v_valid boolean;
 begin
+    -- Nearly always each lane has one segment, and they come in the order of the lanes.
     select
-        array_agg(s.before order by s.ordinal),
-        array_agg(s.messages order by s.lane) filter (where s.before = 0),
-        coalesce(bool_and(s.valid), true)
-    into v_befores, v_counts, v_valid
-    from (
-        select i.ordinal, i.lane,
-            sum(i.messages) over (partition by i.lane order by i.ordinal) - i.messages as before,
-            sum(i.messages) over (partition by i.lane) as messages,
-            coalesce(
-                i.lane between 1 and cardinality(p_partition_ids)
-                and i.messages between 1 and 1000
-                and octet_length(i.keys) = 16 * i.messages, false) as valid
-        from unnest(p_segment_lanes, p_segment_counts, p_keys)
-            with ordinality as i(lane, messages, keys, ordinal)
-    ) s;
-    if not v_valid
+        bool_and(coalesce(i.lane = i.ordinal, false)),
+        bool_and(coalesce(
+            i.messages between 1 and 1000 and octet_length(i.keys) = 16 * i.messages, false))
+    into v_single, v_valid
+    from unnest(p_segment_lanes, p_segment_counts, p_keys)
+        with ordinality as i(lane, messages, keys, ordinal);
+    if v_single then
+        v_befores := array_fill(0::bigint, array[cardinality(p_segment_lanes)]);
+        v_counts := p_segment_counts;
+    else
+        select
+            array_agg(s.before order by s.ordinal),
+            array_agg(s.messages order by s.lane) filter (where s.before = 0),
+            v_valid and bool_and(s.valid)
+        into v_befores, v_counts, v_valid
+        from (
+            select i.ordinal, i.lane,
+                sum(i.messages) over (partition by i.lane order by i.ordinal) - i.messages
+                    as before,
+                sum(i.messages) over (partition by i.lane) as messages,
+                coalesce(i.lane between 1 and cardinality(p_partition_ids), false) as valid
+            from unnest(p_segment_lanes, p_segment_counts)
+                with ordinality as i(lane, messages, ordinal)
+        ) s;
+    end if;
+    if v_valid is false
         or array_position(p_partition_ids, null) is not null
         or cardinality(p_partition_ids) is distinct from coalesce(cardinality(v_counts), 0)
         or cardinality(p_partition_ids) is distinct from cardinality(p_flush_ids)
@@ -99,22 +113,22 @@ begin
     end if;
 
     if p_wait then
-        select array_agg(l.id), array_agg(l.queue_id), array_agg(l.last_offset),
-            array_agg(l.last_created_at)
-        into v_ids, v_id_queues, v_id_lasts, v_id_times
+        select array_agg(l.id), array_agg(l.ctid), array_agg(l.queue_id),
+            array_agg(l.last_offset), array_agg(l.last_created_at)
+        into v_ids, v_places, v_id_queues, v_id_lasts, v_id_times
         from (
-            select p.id, p.queue_id, p.last_offset, p.last_created_at
+            select p.id, p.ctid, p.queue_id, p.last_offset, p.last_created_at
             from queen_store.partitions p
             where p.id = any (p_partition_ids)
             order by p.id
             for no key update
         ) l;
     else
-        select array_agg(l.id), array_agg(l.queue_id), array_agg(l.last_offset),
-            array_agg(l.last_created_at)
-        into v_ids, v_id_queues, v_id_lasts, v_id_times
+        select array_agg(l.id), array_agg(l.ctid), array_agg(l.queue_id),
+            array_agg(l.last_offset), array_agg(l.last_created_at)
+        into v_ids, v_places, v_id_queues, v_id_lasts, v_id_times
         from (
-            select p.id, p.queue_id, p.last_offset, p.last_created_at
+            select p.id, p.ctid, p.queue_id, p.last_offset, p.last_created_at
             from queen_store.partitions p
             where p.id = any (p_partition_ids)
             order by p.id
@@ -242,7 +256,7 @@ begin
             last_write_at = case when p.last_write_at <= v_clock - interval '1 second'
                 then v_clock else p.last_write_at end,
             oldest_live_at = coalesce(p.oldest_live_at, greatest(v_clock, p.last_created_at))
-        where p.id = any (v_ids)
+        where p.ctid = any (v_places)
             and v_verdicts[v_id_ordinals[width_bucket(p.id, v_ids)]] = 'queued'
         returning
             v_id_ordinals[width_bucket(p.id, v_ids)], 'queued',

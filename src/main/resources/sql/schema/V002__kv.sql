@@ -14,12 +14,13 @@ comment on sequence queen_store.lock_tokens is
 
 -- Keys compare by their bytes: two servers whose languages sort differently would lock rows in
 -- different orders. The value is the text of a JSON value as it came; jsonb would lose digits and
--- names, and the size of a text is known without reading it.
+-- names, and the size of a text is known without reading it. There are no check constraints, as on
+-- partitions: brokers and the SQL API check what they pass on.
 create table queen_store.kv (
     tenant_id uuid not null,
-    namespace text collate "C" not null check (namespace ~ '^[a-z0-9][a-z0-9._-]{0,63}$'),
-    key text collate "C" not null check (octet_length(key) between 1 and 512),
-    value text not null check (octet_length(value) <= 1048576),
+    namespace text collate "C" not null,
+    key text collate "C" not null,
+    value text not null,
     version bigint not null,
     expires_at timestamptz,
     created_at timestamptz not null,

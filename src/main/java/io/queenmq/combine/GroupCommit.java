@@ -72,8 +72,14 @@ public final class GroupCommit<C> {
      */
     public record Config(String name, int calls, int members, int items, int waitingForOthers) {}
 
+    /**
+     * A call costs much the same for one transaction as for this many: as long as fewer wait, one
+     * call at a time is as quick and leaves the processors to others.
+     */
+    private static final int COMPANY = 16;
+
     /** So long one waits for company at most while other calls are under way. */
-    private static final long COMPANY_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+    private static final long COMPANY_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
     /** So long one that had been under way waits for a call to itself at most. */
     private static final long APART_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -328,13 +334,13 @@ public final class GroupCommit<C> {
     }
 
     /**
-     * A call costs much the same for one transaction as for many: while others are under way, the
-     * next one waits until it is as large as they are, or for a short time.
+     * While others are under way, the next call waits until it is worth its cost and as large as
+     * they are, or for a short time.
      */
     private boolean isDue(Member<C> first) {
         return first.alone
                 || callsUnderWay == 0
-                || waiting.size() >= membersUnderWay
+                || waiting.size() >= Math.max(COMPANY, membersUnderWay)
                 || clock.nanos() - first.companyUntil >= 0;
     }
 

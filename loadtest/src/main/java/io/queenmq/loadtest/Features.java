@@ -3,9 +3,11 @@ package io.queenmq.loadtest;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.ToLongFunction;
 
 /** F1, F2 and F5: transactions, keys and timers, each against the same work done otherwise. */
 final class Features {
@@ -15,6 +17,7 @@ final class Features {
     private static final int BATCH = 25;
     private static final int STEPS_MIN = 200;
     private static final int STEPS_MAX = 5_000;
+    private static final int WARMUP_PAIRS_MAX = 24;
     private static final double STEP_SECONDS_MAX = 60;
     private static final int TIMERS_MIN = 1_000;
     private static final int TIMERS_MAX = 20_000;
@@ -70,16 +73,95 @@ final class Features {
         String source = lab.queue(rig);
         String destination = lab.queue(rig);
         int steps = Math.clamp(lab.plan().lanes() / 200, STEPS_MIN, STEPS_MAX);
-        int each = 2 * (lab.plan().pairs() + 1);
+        int each = 2 * (lab.plan().pairs() + 1 + WARMUP_PAIRS_MAX);
         Lanes.group(rig.server(), source, GROUP);
         Lanes.fill(rig, source, new Lanes.Content(steps, each, each, Payload.Kind.ORDER, BYTES));
+        Arms arms = new Arms(lab, source, destination, steps);
+        long warm = System.nanoTime() + Plan.nanos(lab.plan().warmup());
+        for (int pair = 0; pair < WARMUP_PAIRS_MAX && System.nanoTime() < warm; pair++) {
+            arms.together();
+            arms.apart();
+        }
+        arms.forgetCost();
         readings.detail("clients", lab.plan().clients());
-        readings.ratio(
-                "steps",
-                lab.ratio(
-                        () -> stepsPerSecond(lab, source, destination, steps, true),
-                        () -> stepsPerSecond(lab, source, destination, steps, false)));
-        expectStored(rig, destination, (long) steps * each);
+        readings.ratio("steps", lab.ratio(arms::together, arms::apart));
+        readings.detail("CPU per step, one transaction", arms.cost(true));
+        readings.detail("CPU per step, three calls", arms.cost(false));
+        expectStored(rig, destination, arms.done());
+    }
+
+    /** Both ways to take a step, and what they cost. */
+    private static final class Arms {
+        private final Lab lab;
+        private final String source;
+        private final String destination;
+        private final int steps;
+        private final List<Cpu.Sample> together = new ArrayList<>();
+        private final List<Cpu.Sample> apart = new ArrayList<>();
+        private long done;
+
+        Arms(Lab lab, String source, String destination, int steps) {
+            this.lab = lab;
+            this.source = source;
+            this.destination = destination;
+            this.steps = steps;
+        }
+
+        double together() throws IOException {
+            return stepsPerSecond(true);
+        }
+
+        double apart() throws IOException {
+            return stepsPerSecond(false);
+        }
+
+        long done() {
+            return done;
+        }
+
+        void forgetCost() {
+            together.clear();
+            apart.clear();
+        }
+
+        /** Microseconds per step, the median of all runs. */
+        String cost(boolean inOne) {
+            List<Cpu.Sample> samples = inOne ? together : apart;
+            return "broker %d µs, PostgreSQL %d µs, generator %d µs"
+                    .formatted(
+                            median(samples, Cpu.Sample::broker),
+                            median(samples, Cpu.Sample::postgres),
+                            median(samples, Cpu.Sample::generator));
+        }
+
+        private long median(List<Cpu.Sample> samples, ToLongFunction<Cpu.Sample> part) {
+            return samples.stream().mapToLong(part).sorted().skip(samples.size() / 2).findFirst()
+                            .orElseThrow()
+                    / steps;
+        }
+
+        /** Messages that are leased beforehand, each worked off by one step. */
+        private double stepsPerSecond(boolean inOne) throws IOException {
+            Rig rig = lab.rig();
+            int clients = lab.plan().clients();
+            List<Leased.Message> messages =
+                    Leased.pop(rig.url(), source, GROUP, steps, 1).batches().stream()
+                            .flatMap(List::stream)
+                            .toList();
+            if (messages.size() != steps) {
+                throw new IllegalStateException(messages.size() + " messages instead of " + steps);
+            }
+            Steps script = new Steps(messages, clients, GROUP, destination, inOne);
+            try (Callers callers = new Callers(rig.url(), clients, script)) {
+                Cpu.Sample before = rig.cpu().sample();
+                long start = System.nanoTime();
+                callers.run(STEP_SECONDS_MAX);
+                double seconds = (System.nanoTime() - start) / 1e9;
+                (inOne ? together : apart).add(rig.cpu().sample().minus(before));
+                done += script.done();
+                return script.done() / seconds;
+            }
+        }
     }
 
     private static void expectStored(Rig rig, String queue, long messages) {
@@ -92,28 +174,6 @@ final class Features {
         if (stored != messages) {
             throw new IllegalStateException(
                     "%,.0f messages were stored instead of %,d".formatted(stored, messages));
-        }
-    }
-
-    /** Messages that are leased beforehand, each worked off by one step. */
-    private static double stepsPerSecond(
-            Lab lab, String source, String destination, int steps, boolean together)
-            throws IOException {
-        Rig rig = lab.rig();
-        int clients = lab.plan().clients();
-        List<Leased.Message> messages =
-                Leased.pop(rig.url(), source, GROUP, steps, 1).batches().stream()
-                        .flatMap(List::stream)
-                        .toList();
-        if (messages.size() != steps) {
-            throw new IllegalStateException(messages.size() + " messages instead of " + steps);
-        }
-        Steps script = new Steps(messages, clients, GROUP, destination, together);
-        try (Callers callers = new Callers(rig.url(), clients, script)) {
-            long start = System.nanoTime();
-            callers.run(STEP_SECONDS_MAX);
-            double seconds = (System.nanoTime() - start) / 1e9;
-            return script.done() / seconds;
         }
     }
 
