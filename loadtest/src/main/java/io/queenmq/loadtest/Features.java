@@ -135,7 +135,11 @@ final class Features {
         }
 
         private long median(List<Cpu.Sample> samples, ToLongFunction<Cpu.Sample> part) {
-            return samples.stream().mapToLong(part).sorted().skip(samples.size() / 2).findFirst()
+            return samples.stream()
+                            .mapToLong(part)
+                            .sorted()
+                            .skip(samples.size() / 2)
+                            .findFirst()
                             .orElseThrow()
                     / steps;
         }
