@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Removes keys that have expired: nobody sees them any more, they only take room. */
 final class KvExpiry implements Job {
-    private static final Duration PERIOD = Duration.ofSeconds(5);
+    private static final Duration PERIOD = Duration.ofSeconds(1);
     private static final int ROWS_MAX = 1_000;
 
     /** Counting goes no further. */
