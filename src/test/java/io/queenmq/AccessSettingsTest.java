@@ -148,9 +148,10 @@ class AccessSettingsTest {
             value = {
                 "JWT_ALGORITHM | none | HS256 or HS384 or HS512 or RS256 or RS384 or RS512 or ES256 or ES384 or EdDSA or auto",
                 "JWT_ALGORITHM | HS1 | HS256 or HS384 or HS512 or RS256 or RS384 or RS512 or ES256 or ES384 or EdDSA or auto",
-                "JWT_JWKS_URL | ftp://x/y | an http or https URL",
-                "JWT_JWKS_URL | keys.example | an http or https URL",
-                "JWT_JWKS_URL | http:///x y | an http or https URL",
+                "JWT_JWKS_URL | ftp://x/y | an http or https URL without a user",
+                "JWT_JWKS_URL | keys.example | an http or https URL without a user",
+                "JWT_JWKS_URL | https://u:p@x/y | an http or https URL without a user",
+                "JWT_JWKS_URL | http:///x y | an http or https URL without a user",
                 "JWT_JWKS_REFRESH_INTERVAL | 1 | a whole number from 10 to 86400 s",
                 "JWT_JWKS_TIMEOUT_MS | 0 | a whole number from 100 to 60000 ms",
                 "JWT_SKIP_PATHS | a | paths that begin with a slash, separated by commas",

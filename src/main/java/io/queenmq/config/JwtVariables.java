@@ -50,7 +50,7 @@ public final class JwtVariables {
                     "JWT_JWKS_URL",
                     Optional.empty(),
                     "none",
-                    "an http or https URL",
+                    "an http or https URL without a user",
                     "Where the keys for them are published, as a JSON Web Key Set. Without effect"
                             + " beside `JWT_PUBLIC_KEY`.",
                     JwtVariables::url);
@@ -181,7 +181,10 @@ public final class JwtVariables {
         try {
             URI url = URI.create(text.strip());
             boolean http = "https".equals(url.getScheme()) || "http".equals(url.getScheme());
-            return http && url.getHost() != null ? Optional.of(url) : Optional.empty();
+            // A password in it would be shown wherever the address is.
+            return http && url.getHost() != null && url.getUserInfo() == null
+                    ? Optional.of(url)
+                    : Optional.empty();
         } catch (IllegalArgumentException e) {
             return Optional.empty();
         }

@@ -97,8 +97,13 @@ final class Connector implements DataSource {
                         + options);
         try {
             Connection connection = connect(config, properties);
-            if (outage.getAndSet(null) != null) {
-                LOG.log(Level.INFO, "the database is reached again address={0}", config);
+            Outage over = outage.getAndSet(null);
+            if (over != null) {
+                LOG.log(
+                        Level.INFO,
+                        "the database is reached again address={0} after_ms={1}",
+                        config,
+                        Long.toString((clock.nanos() - over.sinceNanos()) / 1_000_000));
             }
             return connection;
         } catch (SQLException e) {

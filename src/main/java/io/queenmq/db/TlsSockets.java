@@ -14,6 +14,7 @@ import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManager;
 import javax.net.ssl.TrustManagerFactory;
+import javax.net.ssl.X509ExtendedTrustManager;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.ssl.NonValidatingFactory;
 import org.postgresql.ssl.WrappedFactory;
@@ -69,7 +70,13 @@ public final class TlsSockets extends WrappedFactory {
                 TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
         String pem = properties.getProperty(AUTHORITIES);
         trust.init(pem == null ? null : store(pem));
-        return trust.getTrustManagers();
+        TrustManager[] managers = trust.getTrustManagers();
+        for (int i = 0; i < managers.length; i++) {
+            if (managers[i] instanceof X509ExtendedTrustManager manager) {
+                managers[i] = new TlsTime(manager);
+            }
+        }
+        return managers;
     }
 
     private static KeyStore store(String pem) throws GeneralSecurityException, IOException {

@@ -4,6 +4,7 @@ import io.queenmq.embedded.PostgresBinaries;
 import io.queenmq.embedded.Unprivileged;
 import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Certificates;
+import io.queenmq.testkit.Lines;
 import io.queenmq.testkit.TestBinaries;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -105,6 +106,24 @@ final class TlsServer implements AutoCloseable {
 
     int port() {
         return port;
+    }
+
+    /** From now on it shows another certificate. */
+    void show(Certificates other) throws IOException, SQLException {
+        Files.writeString(folder.resolve("db/server.crt"), other.certificate());
+        Files.writeString(folder.resolve("db/server.key"), other.key());
+        String loaded = "select pg_conf_load_time()";
+        try (Connection connection = connect()) {
+            String before = Lines.line(connection, loaded);
+            Lines.line(connection, "select pg_reload_conf()");
+            Await.until(
+                    "the certificate is read",
+                    () -> {
+                        try (Connection next = connect()) {
+                            return !Lines.line(next, loaded).equals(before);
+                        }
+                    });
+        }
     }
 
     /** Encrypted, and trusting whoever answers. */

@@ -123,6 +123,31 @@ class TlsTest {
                 sentence);
     }
 
+    /** One that vouches for itself does not vouch for ever, whoever pinned it. */
+    @Test
+    void aCertificateWhoseTimeIsOverIsRefusedWhereItIsLookedAt()
+            throws IOException, InterruptedException, GeneralSecurityException, SQLException {
+        Certificates.Issued issued = Certificates.issuedAndExpired("server", "dns:localhost");
+        Certificates pinned = Certificates.expired("server", "dns:localhost");
+        try {
+            for (Certificates.Issued each :
+                    List.of(issued, new Certificates.Issued(pinned, pinned.certificate()))) {
+                server.show(each.certificates());
+                for (Tls.Mode mode : List.of(Tls.Mode.VERIFY_CA, Tls.Mode.VERIFY_FULL)) {
+                    Tls tls = new Tls(mode, Optional.of(each.authority()), Optional.empty());
+                    assertEquals(
+                            "the server's certificate has expired",
+                            refusal(at("localhost", "postgres", tls)));
+                }
+                assertTrue(
+                        isEncrypted(
+                                at("localhost", "postgres", trusting(Tls.Mode.REQUIRE, other))));
+            }
+        } finally {
+            server.show(own);
+        }
+    }
+
     @Test
     void aServerThatCannotEncryptIsRefusedUnlessItNeedNot() {
         try (TestDatabase plain = TestDatabase.empty()) {
