@@ -1,10 +1,15 @@
 package io.queenmq;
 
 import io.queenmq.cli.QueenCommand;
+import io.queenmq.runtime.Logging;
 import java.lang.System.Logger.Level;
 
 /** Entry point of {@code ./queen}. */
 public final class Main {
+    static {
+        Logging.outlast();
+    }
+
     private static final System.Logger LOG = System.getLogger(Main.class.getName());
     private static final int THREAD_DIED = 70;
 

@@ -8,6 +8,7 @@ import io.queenmq.runtime.Logging;
 import io.queenmq.runtime.Version;
 import io.queenmq.web.Listener;
 import java.lang.System.Logger.Level;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -37,27 +38,23 @@ final class Serve implements Runnable {
                         .orElseGet(() -> settings.get(LogVariables.LOG_LEVEL)),
                 settings.get(LogVariables.LOG_JSON));
         tell(settings);
+        Says says = new Says(settings.get(LogVariables.LOG_JSON));
         BrokerConfig config = BrokerConfig.from(settings);
         Listener.requireFree(config.web());
         config.embedded()
                 .filter(folder -> !folder.resolve("server").toFile().exists())
-                .ifPresent(
-                        folder ->
-                                System.out.println(
-                                        "Making a database in "
-                                                + folder.toAbsolutePath()
-                                                + " ..."));
+                .ifPresent(folder -> says.makesDatabase(folder.toAbsolutePath()));
         CompletableFuture<Broker> serving = new CompletableFuture<>();
         CountDownLatch stopped = new CountDownLatch(1);
         Runtime.getRuntime()
                 .addShutdownHook(
                         Thread.ofPlatform()
                                 .name("queen-stop")
-                                .unstarted(() -> stop(config, serving, stopped)));
+                                .unstarted(() -> stop(config, serving, stopped, says)));
         try {
             Broker broker = new Broker(config);
             broker.start();
-            announce(config, broker);
+            says.listens(config, broker);
             serving.complete(broker);
         } finally {
             serving.cancel(false);
@@ -89,13 +86,16 @@ final class Serve implements Runnable {
 
     /** Whatever a signal interrupts, a server of our own is not left behind. */
     private static void stop(
-            BrokerConfig config, CompletableFuture<Broker> serving, CountDownLatch stopped) {
+            BrokerConfig config,
+            CompletableFuture<Broker> serving,
+            CountDownLatch stopped,
+            Says says) {
         boolean refused = serving.isCompletedExceptionally();
         if (!refused && (serving.isDone() || config.embedded().isPresent())) {
             try {
-                System.out.println("Queen stops ...");
+                says.stops();
                 serving.join().close();
-                System.out.println("Queen has stopped.");
+                says.stopped();
             } catch (CancellationException e) {
                 // It was refused meanwhile, and says why itself.
             }
@@ -103,19 +103,58 @@ final class Serve implements Runnable {
         stopped.countDown();
     }
 
-    private static void announce(BrokerConfig config, Broker broker) {
-        System.out.printf(
-                "Queen %s listens on http://%s:%d%n",
-                Version.current(), reachable(config.web().host()), broker.port());
-        broker.embedded()
-                .ifPresentOrElse(
-                        server ->
-                                System.out.printf(
-                                        "  database   embedded PostgreSQL in %s%n  look       %s%n",
-                                        config.embedded().orElseThrow().toAbsolutePath(),
-                                        server.psqlCommand()),
-                        () -> System.out.printf("  database   %s%n", broker.database()));
-        System.out.println("  stop       Ctrl-C");
+    /**
+     * What a person at a terminal reads of a broker's life. Where a program reads the log it gets
+     * the same there: lines of another kind between its own are none that it can read.
+     */
+    private record Says(boolean toPrograms) {
+        void makesDatabase(Path folder) {
+            if (toPrograms) {
+                LOG.log(Level.INFO, "a database is made folder={0}", folder);
+            } else {
+                System.out.println("Making a database in " + folder + " ...");
+            }
+        }
+
+        void listens(BrokerConfig config, Broker broker) {
+            String address = "http://" + reachable(config.web().host()) + ':' + broker.port();
+            if (toPrograms) {
+                LOG.log(
+                        Level.INFO,
+                        "broker listens version={0} address={1} database={2}",
+                        Version.current(),
+                        address,
+                        broker.embedded().isPresent() ? "embedded" : broker.database());
+                return;
+            }
+            System.out.println("Queen " + Version.current() + " listens on " + address);
+            broker.embedded()
+                    .ifPresentOrElse(
+                            server ->
+                                    System.out.printf(
+                                            "  database   embedded PostgreSQL in %s%n"
+                                                    + "  look       %s%n",
+                                            config.embedded().orElseThrow().toAbsolutePath(),
+                                            server.psqlCommand()),
+                            () -> System.out.printf("  database   %s%n", broker.database()));
+            System.out.println("  stop       Ctrl-C");
+        }
+
+        void stops() {
+            say("broker stops", "Queen stops ...");
+        }
+
+        void stopped() {
+            say("broker has stopped", "Queen has stopped.");
+        }
+
+        private void say(String event, String sentence) {
+            if (toPrograms) {
+                LOG.log(Level.INFO, event);
+            } else {
+                System.out.println(sentence);
+            }
+        }
     }
 
     /** What stands in an address of that listener. */

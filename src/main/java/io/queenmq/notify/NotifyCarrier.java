@@ -6,6 +6,7 @@ import io.queenmq.hint.HintOutbox;
 import io.queenmq.hint.HintSink;
 import io.queenmq.hint.HintText;
 import io.queenmq.metrics.Metrics;
+import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
 import io.queenmq.runtime.Loop;
@@ -119,7 +120,7 @@ public final class NotifyCarrier implements AutoCloseable {
     }
 
     /** Until the connection breaks. */
-    private void listen(Runnable atWork) throws SQLException, InterruptedException {
+    private void listen(Runnable atWork) throws InterruptedException {
         try (Database.Session session = database.openDedicated()) {
             Connection connection = session.connection();
             try (Statement statement = connection.createStatement()) {
@@ -141,9 +142,15 @@ public final class NotifyCarrier implements AutoCloseable {
                     hear(some);
                 }
             }
+        } catch (SQLException e) {
+            throw broken(e);
         } finally {
             listening = false;
         }
+    }
+
+    private static QueenException broken(SQLException error) {
+        return new QueenException(Failure.DATABASE_AWAY, "the connection for hints is lost", error);
     }
 
     private static void probe(Connection connection) throws SQLException {
@@ -162,7 +169,7 @@ public final class NotifyCarrier implements AutoCloseable {
     }
 
     /** Until the connection breaks. */
-    private void send(Runnable atWork) throws SQLException, InterruptedException {
+    private void send(Runnable atWork) throws InterruptedException {
         try (Database.Session session = database.openDedicated()) {
             Connection connection = session.connection();
             ownPid = session.backend().pid();
@@ -183,6 +190,8 @@ public final class NotifyCarrier implements AutoCloseable {
                     }
                 }
             }
+        } catch (SQLException e) {
+            throw broken(e);
         }
     }
 

@@ -23,13 +23,22 @@ public final class Logging {
 
     private Logging() {}
 
+    /** Called before anything logs: lines are written until the process is gone. */
+    public static void outlast() {
+        LastingLogManager.install();
+    }
+
     /**
-     * Called once, before anything logs.
+     * Called once, before anything else logs.
      *
      * @param json whether a line is a JSON object
      */
     public static void configure(LogLevels levels, boolean json) {
-        LogManager.getLogManager().reset();
+        if (LogManager.getLogManager() instanceof LastingLogManager lasting) {
+            lasting.clear();
+        } else {
+            LogManager.getLogManager().reset();
+        }
         Console console = new Console();
         console.setLevel(Level.ALL);
         console.setFormatter(json ? new JsonLines() : new TextLines());

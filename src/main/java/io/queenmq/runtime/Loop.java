@@ -2,6 +2,8 @@ package io.queenmq.runtime;
 
 import io.micrometer.core.instrument.Counter;
 import io.queenmq.metrics.Metrics;
+import io.queenmq.model.Failure;
+import io.queenmq.model.QueenException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -157,18 +159,52 @@ public final class Loop implements AutoCloseable {
         failedInARow++;
     }
 
-    /** With the stack once: in an outage the same failure comes back for as long as it lasts. */
+    /**
+     * With the stack once, unless it is a refusal that may pass: that has a sentence. In an outage
+     * all loops fail for as long as it lasts, and who opens connections says so.
+     */
     private void report(Throwable failure) {
-        if (failedInARow == 0) {
-            LOG.log(Level.WARNING, "background loop failed, it goes on loop=" + name, failure);
-        } else {
+        boolean first = failedInARow == 0;
+        if (!(failure instanceof QueenException refusal)
+                || refusal.failure().retry() == Failure.Retry.NEVER) {
+            if (first) {
+                LOG.log(Level.WARNING, "background loop failed, it goes on loop=" + name, failure);
+            } else {
+                again(Level.WARNING, failure.toString());
+            }
+        } else if (first) {
             LOG.log(
                     Level.WARNING,
-                    "background loop failed again, it goes on loop={0} times={1} error={2}",
+                    "background loop failed, it goes on loop={0} error={1}: {2}",
                     name,
-                    Integer.toString(failedInARow + 1),
-                    failure.toString());
+                    refusal.detail(),
+                    innermost(refusal));
+        } else {
+            again(
+                    refusal.failure() == Failure.DATABASE_AWAY ? Level.DEBUG : Level.WARNING,
+                    refusal.detail());
         }
+    }
+
+    private void again(Level level, String error) {
+        LOG.log(
+                level,
+                "background loop failed again, it goes on loop={0} times={1} error={2}",
+                name,
+                Integer.toString(failedInARow + 1),
+                error);
+    }
+
+    /** The first line of what it all began with. */
+    private static String innermost(Throwable failure) {
+        Throwable cause = failure;
+        while (cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        String message = cause.getMessage();
+        return message == null
+                ? cause.getClass().getName()
+                : message.lines().findFirst().orElse("");
     }
 
     private boolean isClosing() {

@@ -1,9 +1,13 @@
 package io.queenmq.runtime;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.metrics.Metrics;
+import io.queenmq.model.Failure;
+import io.queenmq.model.QueenException;
+import io.queenmq.testkit.LogCapture;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.CountDownLatch;
@@ -39,6 +43,59 @@ class LoopTest {
             assertEquals("test", loop.name());
         }
         assertEquals(2, failures() - before);
+    }
+
+    /** A person on call reads an outage once, and not a stack per loop. */
+    @Test
+    void aRefusalThatMayPassIsALineAndAnOutageIsToldOnce() throws InterruptedException {
+        try (LogCapture log = new LogCapture()) {
+            String all =
+                    logged(
+                            log,
+                            new QueenException(
+                                    Failure.DATABASE_AWAY,
+                                    "the database cannot be reached",
+                                    new IllegalStateException(
+                                            "outer", new IllegalStateException("refused\nmore"))),
+                            new QueenException(Failure.DATABASE_AWAY, "still"),
+                            new IllegalStateException("a bug"));
+            String lines =
+                    String.join("\n", all.lines().filter(l -> l.contains("loop=test")).toList());
+            assertEquals(
+                    """
+                    WARNING background loop failed, it goes on loop=test\
+                     error=the database cannot be reached: refused
+                    FINE background loop failed again, it goes on loop=test times=2 error=still
+                    WARNING background loop failed again, it goes on loop=test times=3\
+                     error=java.lang.IllegalStateException: a bug"""
+                            .replace(" background", " io.queenmq.runtime.Loop background"),
+                    lines);
+            assertFalse(all.contains("\tat "), all);
+        }
+        try (LogCapture log = new LogCapture()) {
+            String all = logged(log, new IllegalStateException("a bug"));
+            assertTrue(all.contains("WARNING io.queenmq.runtime.Loop background loop failed"), all);
+            assertTrue(all.contains("\tat io.queenmq.runtime.LoopTest"), all);
+        }
+    }
+
+    private String logged(LogCapture log, Exception... failures) throws InterruptedException {
+        AtomicInteger runs = new AtomicInteger();
+        CountDownLatch over = new CountDownLatch(1);
+        try (Loop loop =
+                start(
+                        Duration.ZERO,
+                        () -> {
+                            int run = runs.getAndIncrement();
+                            if (run < failures.length) {
+                                throw failures[run];
+                            }
+                            over.countDown();
+                        })) {
+            over.await();
+            assertEquals("test", loop.name());
+        }
+        return log.text();
     }
 
     private double failures() {

@@ -24,7 +24,12 @@ public final class LogCapture implements AutoCloseable {
                 @Override
                 public void publish(LogRecord event) {
                     synchronized (out) {
-                        out.println(event.getLoggerName() + ' ' + formatter.formatMessage(event));
+                        out.println(
+                                event.getLevel()
+                                        + " "
+                                        + event.getLoggerName()
+                                        + ' '
+                                        + formatter.formatMessage(event));
                         if (event.getThrown() != null) {
                             event.getThrown().printStackTrace(out);
                         }
