@@ -318,6 +318,7 @@ public record BrokerConfig(
                 Duration.ofMillis(settings.get(Variables.PARTITION_CLEANUP_INTERVAL_MS)),
                 Duration.ofDays(settings.get(Variables.PARTITION_CLEANUP_DAYS)),
                 Duration.ofDays(settings.get(Variables.METRICS_RETENTION_DAYS)),
+                Duration.ofDays(settings.get(Variables.TRACE_RETENTION_DAYS)),
                 defaults.lease(),
                 defaults.slice(),
                 defaults.epochs()

@@ -248,7 +248,8 @@ comment on function queen_store.running_counts(integer[]) is
 --            not count) and leased now, dead letters, up to 100 lanes with the oldest unread
 --            message. before_* is what the sums are at this moment, started_at; the last lane of
 --            the page to go on behind, null = that was all; of group 0 lanes written in the last
---            hour, day and week, and when they were written last
+--            hour, day and week, when they were written last, and leases now: how many, and in how
+--            many lanes
 -- Cost       2 statements; per lane and group effective_cursor and 1 index probe, and
 --            first_created_at where there is something unread; 1 index range of dead letters
 create or replace function queen_store.count_lanes(
@@ -259,7 +260,7 @@ returns table (
     before_lanes bigint, before_stored bigint, before_passed bigint, before_granted bigint,
     before_ended bigint, before_dead_letters bigint, started_at timestamptz,
     last_queue_id integer, last_name text, live_hour bigint, live_day bigint, live_week bigint,
-    oldest_write_at timestamptz, newest_write_at timestamptz)
+    oldest_write_at timestamptz, newest_write_at timestamptz, leases bigint, leased_lanes bigint)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -320,6 +321,7 @@ begin
                     then c.batch_end - c.committed else 0 end as leased,
                case when c.lease_expires_at > v_now then c.batch_end - c.committed else 0 end
                    as live,
+               c.lease_expires_at > v_now as is_leased,
                case when l.last_offset > e.committed then queen_store.first_created_at(
                    l.id, coalesce(c.epoch, 0), e.committed + 1) end as unread_at
         from lane l
@@ -349,7 +351,8 @@ begin
     ),
     slowest as (
         select p.id,
-               coalesce(max(p.unread) filter (where not p.is_unnamed), max(p.unread)) as unread
+               coalesce(max(p.unread) filter (where not p.is_unnamed), max(p.unread)) as unread,
+               count(*) filter (where p.is_leased) as leases
         from place p
         group by p.id
     ),
@@ -364,7 +367,9 @@ begin
                count(*) filter (where l.last_write_at >= v_now - interval '1 hour') as live_hour,
                count(*) filter (where l.last_write_at >= v_now - interval '1 day') as live_day,
                count(*) filter (where l.last_write_at >= v_now - interval '7 days') as live_week,
-               min(l.last_write_at) as oldest_write_at, max(l.last_write_at) as newest_write_at
+               min(l.last_write_at) as oldest_write_at, max(l.last_write_at) as newest_write_at,
+               coalesce(sum(w.leases), 0)::bigint as leases,
+               count(*) filter (where w.leases > 0) as leased_lanes
         from unnest(v_targets) t (queue_id)
         left join lane l on l.queue_id = t.queue_id
         left join slowest w on w.id = l.id
@@ -378,7 +383,7 @@ begin
                    filter (where p.unread_at is not null))[1 : v_oldest_max],
                (array_agg(p.unread_at order by p.unread_at, p.id)
                    filter (where p.unread_at is not null))[1 : v_oldest_max],
-               null, null, null, null, null
+               null, null, null, null, null, null, null
         from consumer g
         left join place p on p.group_id = g.id
         group by g.queue_id, g.id
@@ -391,7 +396,7 @@ begin
            coalesce(r.granted, 0), coalesce(r.ended, 0), coalesce(r.dead_letters, 0),
            -- No later than what is seen here.
            statement_timestamp(), v_last_queue_id, v_last_name, m.live_hour, m.live_day,
-           m.live_week, m.oldest_write_at, m.newest_write_at
+           m.live_week, m.oldest_write_at, m.newest_write_at, m.leases, m.leased_lanes
     from measured m
     left join given_up d on d.queue_id = m.queue_id and d.group_id = m.group_id
     left join queen_store.running_counts(v_targets) r
@@ -594,7 +599,8 @@ comment on function queen_store.settle_counts(
     timestamptz[]) is
     'Compares what a walk has found with the counts, and puts right what is off. Locks: counts: rows that may change, by key; waits; oldest_lanes: rows that change.';
 
--- queen_store.note_liveness: how many lanes of queues were written of late, as a walk has found.
+-- queen_store.note_liveness: how many lanes of queues were written of late, and how many are held
+-- by leases, as a walk has found.
 -- Commits without a flush, for a walk comes again: called by brokers in autocommit only.
 -- Called by  StatisticsProcedures
 -- Locks      none: liveness: rows that change, by key
@@ -602,18 +608,21 @@ comment on function queen_store.settle_counts(
 -- Cost       1 statement; rows are written where something has changed
 create or replace function queen_store.note_liveness(
     p_queue_ids integer[], p_live_hours bigint[], p_live_days bigint[], p_live_weeks bigint[],
-    p_oldest_ats timestamptz[], p_newest_ats timestamptz[])
+    p_leases bigint[], p_leased_lanes bigint[], p_oldest_ats timestamptz[],
+    p_newest_ats timestamptz[])
 returns void
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
     insert into queen_store.liveness as l (
-        queue_id, live_hour, live_day, live_week, oldest_write_at, newest_write_at, walked_at)
-    select i.queue_id, i.live_hour, i.live_day, i.live_week, i.oldest_at, i.newest_at,
-           clock_timestamp()
-    from unnest(p_queue_ids, p_live_hours, p_live_days, p_live_weeks, p_oldest_ats, p_newest_ats)
-        i (queue_id, live_hour, live_day, live_week, oldest_at, newest_at)
+        queue_id, live_hour, live_day, live_week, oldest_write_at, newest_write_at, leases,
+        leased_lanes, walked_at)
+    select i.queue_id, i.live_hour, i.live_day, i.live_week, i.oldest_at, i.newest_at, i.leases,
+           i.leased_lanes, clock_timestamp()
+    from unnest(p_queue_ids, p_live_hours, p_live_days, p_live_weeks, p_leases, p_leased_lanes,
+                p_oldest_ats, p_newest_ats)
+        i (queue_id, live_hour, live_day, live_week, leases, leased_lanes, oldest_at, newest_at)
     where exists (
         select
         from queen_store.queues q
@@ -622,16 +631,19 @@ begin
     on conflict (queue_id) do update
     set live_hour = excluded.live_hour, live_day = excluded.live_day,
         live_week = excluded.live_week, oldest_write_at = excluded.oldest_write_at,
-        newest_write_at = excluded.newest_write_at, walked_at = excluded.walked_at
-    where (l.live_hour, l.live_day, l.live_week, l.oldest_write_at, l.newest_write_at)
+        newest_write_at = excluded.newest_write_at, leases = excluded.leases,
+        leased_lanes = excluded.leased_lanes, walked_at = excluded.walked_at
+    where (l.live_hour, l.live_day, l.live_week, l.oldest_write_at, l.newest_write_at, l.leases,
+           l.leased_lanes)
           is distinct from (excluded.live_hour, excluded.live_day, excluded.live_week,
-                            excluded.oldest_write_at, excluded.newest_write_at);
+                            excluded.oldest_write_at, excluded.newest_write_at, excluded.leases,
+                            excluded.leased_lanes);
     perform set_config('synchronous_commit', 'off', true);
 end
 $$;
 comment on function queen_store.note_liveness(
-    integer[], bigint[], bigint[], bigint[], timestamptz[], timestamptz[]) is
-    'How many lanes of queues were written of late, as a walk has found. Locks: none: liveness: rows that change, by key.';
+    integer[], bigint[], bigint[], bigint[], bigint[], bigint[], timestamptz[], timestamptz[]) is
+    'How many lanes of queues were written of late, and how many are held by leases, as a walk has found. Locks: none: liveness: rows that change, by key.';
 
 -- queen_store.drop_counts: removes counts of queues and epochs that are gone.
 -- Commits without a flush, for what is lost is done again: called by brokers in autocommit only.

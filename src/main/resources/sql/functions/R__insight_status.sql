@@ -382,9 +382,11 @@ comment on function queen_store.show_brokers(interval, text) is
 -- Locks      none
 -- Returns    a JSON object. With a filter traffic is that of the queues it lets through; what
 --            brokers use of their machines is that of all. Queues: 100 at most, those that hold
---            most. Errors of dead letters: of the newest thousand
--- Cost       7 statements: those of choose_buckets, read_buckets and read_samples, that of
---            told_amounts over these queues, 1,000 dead letters
+--            most. Errors of dead letters: of the newest thousand. Leases:
+--            those of now where the queues have at most 10,000 places of groups in lanes, else
+--            those that a walk has found
+-- Cost       8 statements: those of choose_buckets, read_buckets and read_samples, that of
+--            told_amounts over these queues, 1,000 dead letters, 10,000 cursors
 create or replace function queen_store.show_status(
     p_from timestamptz, p_to timestamptz, p_queue text, p_namespace text, p_task text)
 returns json
@@ -396,6 +398,7 @@ as $$
 declare
     v_queues_max constant integer := 100;
     v_dead_letters_max constant integer := 1000;
+    v_places_max constant integer := 10000;
     v_minutes integer;
     v_stored integer;
     v_throughput json;
@@ -408,6 +411,8 @@ declare
     v_totals queen_store.totals;
     v_age integer;
     v_ids integer[];
+    v_consumed_ids integer[];
+    v_places bigint;
 begin
     select c.minutes, c.stored into v_minutes, v_stored
     from queen_store.choose_buckets(
@@ -478,7 +483,7 @@ begin
         from queen_store.told_amounts(v_ids) t
     ),
     passed as (
-        select t.queue_id, max(t.passed) as passed
+        select t.queue_id, max(t.passed) as passed, count(*) as groups
         from told t
         where t.group_id > 0
         group by t.queue_id
@@ -505,16 +510,51 @@ begin
                    'ack', trim_scale(round(v_totals.ack_messages::numeric
                                     / nullif(v_totals.ack_requests, 0), 2)))),
            json_build_object(
-               'active', null, 'partitionsWithLeases', null,
                'totalBatchSize', coalesce(sum(t.processing), 0),
                'totalAcked', coalesce(sum(p.passed), 0)),
            coalesce(case when min(t.age_seconds) = -1 then -1 else max(t.age_seconds) end, 0),
-           json_build_object('totalMessages', coalesce(sum(t.dead_letters), 0))
-    into v_queues, v_messages, v_leases, v_age, v_dead_letters
+           json_build_object('totalMessages', coalesce(sum(t.dead_letters), 0)),
+           array_agg(t.queue_id) filter (where t.lanes * p.groups > 0),
+           coalesce(sum(t.lanes * p.groups), 0)
+    into v_queues, v_messages, v_leases, v_age, v_dead_letters, v_consumed_ids, v_places
     from told t
     join queen_store.queues q on q.id = t.queue_id
     left join passed p on p.queue_id = t.queue_id
     where t.group_id = 0;
+
+    if v_places <= v_places_max then
+        select json_build_object(
+                   'active', count(*), 'partitionsWithLeases', count(distinct c.partition_id),
+                   'totalBatchSize', v_leases -> 'totalBatchSize',
+                   'totalAcked', v_leases -> 'totalAcked', 'statsAge', 0)
+        into v_leases
+        from unnest(v_consumed_ids) i (queue_id)
+        cross join lateral (
+            select p.id
+            from queen_store.partitions p
+            where p.queue_id = i.queue_id
+            offset 0) p
+        cross join lateral (
+            select c.partition_id, c.group_id, c.generation
+            from queen_store.cursors c
+            where c.partition_id = p.id and c.lease_expires_at > clock_timestamp()
+            offset 0) c
+        join queen_store.groups g on g.id = c.group_id and g.generation = c.generation;
+    else
+        select json_build_object(
+                   'active', coalesce(sum(l.leases), 0),
+                   'partitionsWithLeases', coalesce(sum(l.leased_lanes), 0),
+                   'totalBatchSize', v_leases -> 'totalBatchSize',
+                   'totalAcked', v_leases -> 'totalAcked',
+                   'statsAge', case when bool_or(l.queue_id is null) then -1 else coalesce((
+                       select greatest(0, floor(extract(epoch from
+                           clock_timestamp() - j.last_ended_at)))::integer
+                       from queen_store.jobs j
+                       where j.name = 'recount'), -1) end)
+        into v_leases
+        from unnest(v_consumed_ids) i (queue_id)
+        left join queen_store.liveness l on l.queue_id = i.queue_id;
+    end if;
 
     with newest as materialized (
         select d.partition_id, d.error

@@ -246,3 +246,62 @@ end
 $$;
 comment on function queen_store.list_trace_names(uuid, integer, integer, integer) is
     'A page of the names that notes have, those seen last first. Locks: none.';
+
+-- queen_store.has_old_traces: whether a note is older than an instant.
+-- Called by  StorageProcedures
+-- Locks      none
+-- Returns    whether there is one
+-- Cost       1 statement, one index probe
+create or replace function queen_store.has_old_traces(p_before timestamptz)
+returns boolean
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+begin
+    return exists (select from queen_store.traces t where t.created_at < p_before);
+end
+$$;
+comment on function queen_store.has_old_traces(timestamptz) is
+    'Whether a note is older than an instant. Locks: none.';
+
+-- queen_store.remove_old_traces: a step of removing notes that are older than an instant, oldest
+-- first, and their names with them.
+-- Called by  StorageProcedures
+-- Locks      traces, skip locked; trace_names: rows of these
+-- Returns    notes removed; fewer than p_limit = that was all
+-- Cost       3 statements: an index range of p_limit notes, a probe per name, one per note
+create or replace function queen_store.remove_old_traces(p_before timestamptz, p_limit integer)
+returns integer
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+    v_ids uuid[];
+begin
+    v_ids := array(
+        select t.id
+        from queen_store.traces t
+        where t.created_at < p_before
+        order by t.created_at
+        limit p_limit
+        for update skip locked);
+    delete from queen_store.trace_names n
+    using queen_store.traces t
+    cross join lateral unnest(t.names) u (name)
+    where t.id = any (v_ids)
+      and n.tenant_id = t.tenant_id and n.name = u.name and n.created_at = t.created_at
+      and n.trace_id = t.id;
+    delete from queen_store.traces t
+    where t.id = any (v_ids);
+    perform set_config('synchronous_commit', 'off', true);
+    return cardinality(v_ids);
+end
+$$;
+comment on function queen_store.remove_old_traces(timestamptz, integer) is
+    'A step of removing old notes and their names. Locks: traces, skip locked; trace_names: rows of these.';

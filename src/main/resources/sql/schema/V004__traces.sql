@@ -21,9 +21,11 @@ create index traces_partition_id_key_created_at_idx on queen_store.traces (
     partition_id, key, created_at, id);
 -- What the purge of a tenant looks for.
 create index traces_tenant_id_idx on queen_store.traces (tenant_id);
+-- What is removed for its age, where there is a bound.
+create index traces_created_at_idx on queen_store.traces (created_at);
 
 comment on table queen_store.traces is
-    'What applications noted about messages: one row per note, never changed, never removed by the broker.';
+    'What applications noted about messages: one row per note, never changed, kept for QUEEN_TRACE_RETENTION_DAYS or for ever.';
 comment on column queen_store.traces.id is 'A UUIDv7 that the broker made.';
 comment on column queen_store.traces.tenant_id is 'Owner of the queue.';
 comment on column queen_store.traces.queue is 'Name the queue had.';

@@ -71,11 +71,13 @@ create table queen_store.liveness (
     live_week bigint not null,
     oldest_write_at timestamptz,
     newest_write_at timestamptz,
+    leases bigint not null,
+    leased_lanes bigint not null,
     walked_at timestamptz not null
 ) with (fillfactor = 50, vacuum_truncate = off);
 
 comment on table queen_store.liveness is
-    'How many lanes of a queue were written of late, as the last walk over them found; written where that has changed.';
+    'How many lanes of a queue were written of late, or are held by leases, as the last walk over them found; written where that has changed.';
 comment on column queen_store.liveness.queue_id is 'Queue.';
 comment on column queen_store.liveness.live_hour is 'Lanes written in the hour before the walk.';
 comment on column queen_store.liveness.live_day is 'Lanes written in the day before the walk.';
@@ -83,4 +85,6 @@ comment on column queen_store.liveness.live_week is 'Lanes written in the seven 
 comment on column queen_store.liveness.oldest_write_at is
     'Last write of the lane that has gone longest without one; null = there are no lanes.';
 comment on column queen_store.liveness.newest_write_at is 'Last write of any lane.';
+comment on column queen_store.liveness.leases is 'Leases that had not run out, one for each lane and group.';
+comment on column queen_store.liveness.leased_lanes is 'Lanes with such a lease.';
 comment on column queen_store.liveness.walked_at is 'When a walk last found other numbers than before.';

@@ -114,6 +114,7 @@ class BrokerConfigTest {
                         "PARTITION_CLEANUP_INTERVAL", "2000",
                         "PARTITION_CLEANUP_DAYS", "3",
                         "METRICS_RETENTION_DAYS", "4",
+                        "QUEEN_TRACE_RETENTION_DAYS", "5",
                         "QUEEN_EPOCH_ROWS", "20000",
                         "QUEEN_EPOCH_MB", "100",
                         "QUEEN_EPOCH_HOURS", "5",
@@ -164,6 +165,7 @@ class BrokerConfigTest {
                         Duration.ofSeconds(2),
                         Duration.ofDays(3),
                         Duration.ofDays(4),
+                        Duration.ofDays(5),
                         MaintainConfig.DEFAULT.lease(),
                         MaintainConfig.DEFAULT.slice(),
                         MaintainConfig.DEFAULT

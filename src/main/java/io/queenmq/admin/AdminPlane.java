@@ -114,6 +114,7 @@ public final class AdminPlane {
         switches.addTo(routes);
         quotas.addTo(routes);
         maintenance.addTo(routes);
+        EphemeralRoutes.addTo(routes);
         status.addTo(routes);
         analytics.addTo(routes);
         system.addTo(routes);

@@ -28,7 +28,9 @@ final class IdentityRoutes {
             <title>Queen</title>
             <h1>This broker asks for tokens</h1>
             <p>It has no sessions and no passwords. Send a token of your identity provider with every
-            request, <code>Authorization: Bearer TOKEN</code>, or come through a proxy that does.</p>
+            request, <code>Authorization: Bearer TOKEN</code>, or come through a proxy that does.
+            <a href="/openapi/ui">The page of its routes</a> sends requests with a token that you type
+            there.</p>
             </html>
             """;
 

@@ -1,6 +1,5 @@
 package io.queenmq.admin;
 
-import com.fasterxml.jackson.core.JsonToken;
 import io.queenmq.access.Level;
 import io.queenmq.gate.Switch;
 import io.queenmq.gate.Switches;
@@ -8,12 +7,10 @@ import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.web.Exchange;
-import io.queenmq.web.JsonBody;
 import io.queenmq.web.JsonBuffer;
 import io.queenmq.web.Router;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
-import org.jspecify.annotations.Nullable;
 
 /** {@code /api/v1/system/maintenance}: stops deliveries. Pushes cannot be kept back: no spool. */
 final class MaintenanceRoutes {
@@ -64,7 +61,7 @@ final class MaintenanceRoutes {
     }
 
     private void setPushes(Exchange exchange) {
-        if (enabled(exchange.body())) {
+        if (SwitchBody.enabled(exchange.body())) {
             throw new QueenException(
                     Failure.BAD_REQUEST,
                     "pushes cannot be kept back: that needs a disk spool, which this version has"
@@ -92,7 +89,7 @@ final class MaintenanceRoutes {
     }
 
     private void setPops(Exchange exchange) {
-        boolean paused = enabled(exchange.body());
+        boolean paused = SwitchBody.enabled(exchange.body());
         boolean mirrored = switches.set(Map.of(Switch.POP, !paused));
         exchange.ok(
                 pops(
@@ -113,30 +110,5 @@ final class MaintenanceRoutes {
                 .bool(paused)
                 .raw(",\"message\":")
                 .string(message);
-    }
-
-    private static boolean enabled(byte[] bytes) {
-        JsonToken enabled = null;
-        if (bytes.length > 0) {
-            enabled = token(bytes);
-        }
-        if (enabled == null || !enabled.isBoolean()) {
-            throw new QueenException(Failure.BAD_REQUEST, "enabled (boolean) is required");
-        }
-        return enabled == JsonToken.VALUE_TRUE;
-    }
-
-    private static @Nullable JsonToken token(byte[] bytes) {
-        JsonToken enabled = null;
-        try (JsonBody body = new JsonBody(bytes)) {
-            for (String name = body.nextName(); name != null; name = body.nextName()) {
-                if (name.equals("enabled")) {
-                    enabled = body.token();
-                }
-                body.skip();
-            }
-            body.end();
-        }
-        return enabled;
     }
 }

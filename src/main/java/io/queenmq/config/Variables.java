@@ -256,6 +256,14 @@ public final class Variables {
                     "days",
                     "How long is remembered what went on: what brokers reported, and what was"
                             + " removed when.");
+    public static final Variable<Long> TRACE_RETENTION_DAYS =
+            Variable.number(
+                    "QUEEN_TRACE_RETENTION_DAYS",
+                    0,
+                    0,
+                    36_500,
+                    "days",
+                    "How long traces are kept; 0 = for ever.");
     public static final Variable<Long> EPOCH_ROWS =
             Variable.number(
                     "QUEEN_EPOCH_ROWS",
@@ -337,6 +345,7 @@ public final class Variables {
                         PARTITION_CLEANUP_INTERVAL_MS,
                         PARTITION_CLEANUP_DAYS,
                         METRICS_RETENTION_DAYS,
+                        TRACE_RETENTION_DAYS,
                         EPOCH_ROWS,
                         EPOCH_MB,
                         EPOCH_HOURS));

@@ -36,6 +36,9 @@ public final class Maintain implements AutoCloseable {
         if (config.partitionCleanup()) {
             jobs.add(new IdleLanes(storage, config, queueChanged, metrics));
         }
+        if (config.traceAge().isPositive()) {
+            jobs.add(new OldTraces(storage, config.traceAge(), metrics));
+        }
         jobs.add(
                 new OrderedEpochs(
                         new Epochs(

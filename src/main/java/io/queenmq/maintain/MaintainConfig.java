@@ -11,6 +11,7 @@ import java.time.Duration;
  * @param partitionCleanupInterval from one look for such lanes to the next
  * @param partitionCleanupAge how long a lane has not been written then
  * @param historyAge how long the history of what was removed is kept
+ * @param traceAge how long notes of applications are kept; zero = for ever
  * @param lease after that long without a word of the broker that runs a job another may take it
  *     over; longer than any step takes
  * @param slice a job with more to do gives way to the others after that long
@@ -24,6 +25,7 @@ public record MaintainConfig(
         Duration partitionCleanupInterval,
         Duration partitionCleanupAge,
         Duration historyAge,
+        Duration traceAge,
         Duration lease,
         Duration slice,
         EpochConfig epochs,
@@ -37,6 +39,7 @@ public record MaintainConfig(
                     Duration.ofHours(1),
                     Duration.ofDays(30),
                     Duration.ofDays(90),
+                    Duration.ZERO,
                     Duration.ofSeconds(60),
                     Duration.ofSeconds(2),
                     EpochConfig.DEFAULT,
@@ -58,6 +61,7 @@ public record MaintainConfig(
                 partitionCleanupInterval,
                 partitionCleanupAge,
                 historyAge,
+                traceAge,
                 lease,
                 other,
                 epochs,

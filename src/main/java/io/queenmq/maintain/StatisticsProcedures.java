@@ -46,11 +46,12 @@ final class StatisticsProcedures {
             "select queue_id, group_id, started_at, lanes, amount, behind, leased, dead_letters,"
                     + " before_lanes, before_stored, before_passed, before_granted, before_ended,"
                     + " before_dead_letters, oldest_ids, oldest_ats, last_queue_id, last_name,"
-                    + " live_hour, live_day, live_week, oldest_write_at, newest_write_at"
+                    + " live_hour, live_day, live_week, leases, leased_lanes, oldest_write_at,"
+                    + " newest_write_at"
                     + " from queen_store.count_lanes(?, ?, ?, ?)";
     private static final int FOUND = 5;
     private static final int BEFORE = 6;
-    private static final int LIVE = 3;
+    private static final int LIVE = 5;
 
     private final Database database;
 
@@ -233,8 +234,8 @@ final class StatisticsProcedures {
     }
 
     private static Walked.@Nullable Writes writes(ResultSet row) throws SQLException {
-        OffsetDateTime oldest = row.getObject(22, OffsetDateTime.class);
-        OffsetDateTime newest = row.getObject(23, OffsetDateTime.class);
+        OffsetDateTime oldest = row.getObject(24, OffsetDateTime.class);
+        OffsetDateTime newest = row.getObject(25, OffsetDateTime.class);
         if (oldest == null || newest == null) {
             return null;
         }
@@ -259,7 +260,7 @@ final class StatisticsProcedures {
         return oldest;
     }
 
-    /** What walks have found of the writes of lanes. */
+    /** What walks have found of the writes of lanes, and of leases. */
     void noteLiveness(List<Walked> queues) {
         record Found(int queueId, Walked.Writes writes) {}
         List<Found> found = new ArrayList<>();
@@ -278,7 +279,8 @@ final class StatisticsProcedures {
                     Connection connection = session.connection();
                     try (PreparedStatement statement =
                             connection.prepareStatement(
-                                    "select queen_store.note_liveness(?, ?, ?, ?, ?, ?)")) {
+                                    "select queen_store.note_liveness("
+                                            + "?, ?, ?, ?, ?, ?, ?, ?)")) {
                         statement.setArray(
                                 1,
                                 integers(
@@ -295,12 +297,12 @@ final class StatisticsProcedures {
                                                     .toArray()));
                         }
                         statement.setArray(
-                                5,
+                                2 + LIVE,
                                 connection.createArrayOf(
                                         "timestamptz",
                                         found.stream().map(f -> f.writes().oldestAt()).toArray()));
                         statement.setArray(
-                                6,
+                                3 + LIVE,
                                 connection.createArrayOf(
                                         "timestamptz",
                                         found.stream().map(f -> f.writes().newestAt()).toArray()));

@@ -255,6 +255,22 @@ final class StorageProcedures {
                 from);
     }
 
+    boolean hasOldTraces(Duration age) {
+        return asked(
+                "has_old_traces",
+                "select queen_store.has_old_traces(clock_timestamp() - make_interval(secs => ?))",
+                age.toSeconds());
+    }
+
+    int removeOldTraces(Duration age, int notesMax) {
+        return counted(
+                "remove_old_traces",
+                "select queen_store.remove_old_traces("
+                        + "clock_timestamp() - make_interval(secs => ?), ?)",
+                age.toSeconds(),
+                notesMax);
+    }
+
     int sweepHistory(Duration age, int rowsMax) {
         return counted(
                 "sweep_history",

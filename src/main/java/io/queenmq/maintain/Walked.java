@@ -14,9 +14,9 @@ final class Walked {
     private static final int OLDEST_MAX = 100;
 
     /**
-     * When lanes were written last.
+     * When lanes were written last, and whether somebody works on them.
      *
-     * @param live how many in the last hour, day and week
+     * @param live how many were written in the last hour, day and week; leases, and lanes with one
      */
     record Writes(long[] live, OffsetDateTime oldestAt, OffsetDateTime newestAt) {
         Writes and(Writes other) {

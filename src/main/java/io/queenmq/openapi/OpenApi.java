@@ -10,8 +10,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code /openapi}, what can be asked and what is answered, and a page that shows it. Both are made
- * when somebody asks for the first time. Any thread.
+ * {@code /openapi}, what can be asked and what is answered, and a page that shows it, to which
+ * whoever opens the port in a browser is led. Both are made when somebody asks for the first time.
+ * Any thread.
  */
 public final class OpenApi {
     private static final String PAGE = "/openapi/ui";
@@ -49,6 +50,7 @@ public final class OpenApi {
     public void addTo(Router.Builder builder) {
         builder.read(Level.PUBLIC, "/openapi", this::document)
                 .read(Level.PUBLIC, PAGE, this::page)
+                .read(Level.PUBLIC, "/", exchange -> exchange.seeOther(PAGE))
                 .read(Level.PUBLIC, PAGE + "/:file", this::file);
     }
 

@@ -8,8 +8,8 @@ import java.util.Optional;
 import java.util.UUID;
 
 /**
- * Notes of applications about messages; the broker itself neither writes nor removes any. Called
- * from the thread of the request, which waits for the database.
+ * Notes of applications about messages; the broker itself writes none. Called from the thread of
+ * the request, which waits for the database.
  */
 public final class Traces {
     /** Where counting ends. */

@@ -125,6 +125,28 @@ class StatusHttpTest {
 
     @Test
     @Contract("status-1")
+    void leasesAreCountedByGroupAndByPartition() {
+        http.push("held", "x", "1");
+        http.push("held", "y", "1");
+        String all = "subscriptionMode=all&partitions=9&batch=9&consumerGroup=";
+        Json popped = http.pop("held", all + "one").json();
+        http.pop("held", all.replace("partitions=9", "partitions=1") + "two");
+        Await.until("the groups are told", () -> leases("held").equals("3 2 0"));
+        http.ackBatch(popped, "completed", 0, 1);
+        assertEquals("1 1 0", leases("held"));
+    }
+
+    private static String leases(String queue) {
+        Json leases = status("?queue=" + queue).at("leases");
+        return "%s %s %s"
+                .formatted(
+                        leases.text("active"),
+                        leases.text("partitionsWithLeases"),
+                        leases.text("statsAge"));
+    }
+
+    @Test
+    @Contract("status-1")
     void aFilterShowsTheTrafficOfItsQueuesAndTheMachinesOfAll() {
         Json status = status("?namespace=shop&task=fulfil");
         assertEquals(3, sum(status, "throughput", "ingested"));

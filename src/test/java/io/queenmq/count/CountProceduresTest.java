@@ -136,6 +136,23 @@ class CountProceduresTest {
                 queue);
     }
 
+    @Test
+    void aWalkCountsLeasesAndTheLanesTheyHold() throws SQLException {
+        scene.log.rows(
+                "select * from queen.pop('q', 'h', 9, p_partitions => 0,"
+                        + " p_subscription_mode => 'all')");
+        walk();
+        String found = "select concat_ws('/', leases, leased_lanes) from walk where group_id = 0";
+        assertEquals("3/2", line(found));
+        scene.log.run("drop table walk");
+        scene.log.run(
+                "update queen_store.cursors c set lease_expires_at = clock_timestamp()"
+                        + " - interval '1 second' from queen_store.groups g"
+                        + " where g.id = c.group_id and g.name = 'h'");
+        walk();
+        assertEquals("1/1", line(found));
+    }
+
     private String settle() throws SQLException {
         return line(
                 "select queen_store.settle_counts(array_agg(started_at), array_agg(queue_id),"

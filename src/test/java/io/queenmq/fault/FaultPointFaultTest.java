@@ -154,6 +154,7 @@ final class FaultPointFaultTest {
                     Map.entry("release_job", JOB),
                     Map.entry("release_timers", TIMERS),
                     Map.entry("remove_idle_lanes", JOB),
+                    Map.entry("remove_old_traces", JOB),
                     Map.entry("run_kv", "versions tell its caller whether to repeat it"),
                     Map.entry("seal_epochs", JOB),
                     Map.entry("set_kv_quota", REPEATED),

@@ -39,7 +39,7 @@ class AccessHttpTest {
                             Level.PUBLIC,
                             "(GET|HEAD) /(health(/ready|/live)?|livez|metrics(/prometheus)?)"),
                     rule(Level.PUBLIC, "(GET|HEAD) /auth/(me|login)|POST /auth/logout"),
-                    rule(Level.PUBLIC, "(GET|HEAD) /openapi(/ui(/.*)?)?"),
+                    rule(Level.PUBLIC, "(GET|HEAD) /(openapi(/ui(/.*)?)?)?"),
                     rule(Level.ADMIN, "\\w+ (/api/v1/system|/internal)/.*"),
                     rule(Level.ADMIN, "DELETE /api/v1/(consumer-groups|resources/queues)/.*"),
                     rule(Level.ADMIN, "DELETE /api/v1/resources/tenant"),

@@ -17,7 +17,7 @@ final class IsolationProbes {
                     "(GET|HEAD|POST|DELETE)"
                             + " (/api/v1/system/.*|/api/v1/stats/refresh|/internal/.*|/metrics.*"
                             + "|/health.*|/livez|/auth/.*|/status|/api/v1/status"
-                            + "|/api/v1/status/buffers|/openapi.*|/api/v1/analytics/"
+                            + "|/api/v1/status/buffers|/|/openapi.*|/api/v1/analytics/"
                             + "(system-metrics|worker-metrics|postgres-stats))");
 
     /** Names of things, as somebody may have heard of them; all of one length with another's. */

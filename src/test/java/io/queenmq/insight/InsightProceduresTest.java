@@ -86,6 +86,26 @@ class InsightProceduresTest {
     }
 
     @Test
+    void leasesOfALargeQueueAreThoseThatAWalkHasFound() throws SQLException {
+        String leases =
+                "select l ->> 'active', l ->> 'partitionsWithLeases',"
+                        + " (l ->> 'statsAge')::integer"
+                        + " from (select queen_store.show_status(now() - interval '1 hour', now(),"
+                        + " 'big', null, null) -> 'leases' as l) s";
+        assertEquals(List.of("0|0|-1"), lines(leases));
+        lines(
+                "insert into queen_store.liveness (queue_id, live_hour, live_day, live_week, leases,"
+                        + " leased_lanes, walked_at) select id, 1, 1, 1, 30, 20, clock_timestamp()"
+                        + " from queen_store.queues");
+        lines(
+                "insert into queen_store.jobs (name, period_ms, last_ended_at) values ('recount', 1,"
+                        + " clock_timestamp() - interval '1000 days')");
+        assertEquals(List.of("30|20|86400000"), lines(leases));
+        lines("delete from queen_store.jobs");
+        lines("delete from queen_store.liveness");
+    }
+
+    @Test
     void aLargeQueueIsListedAsTold() throws SQLException {
         assertEquals(
                 List.of("big|10001|10001|100|30|9901|t|1"),

@@ -219,6 +219,7 @@ class JobRunnerTest {
                         defaults.partitionCleanupInterval(),
                         defaults.partitionCleanupAge(),
                         defaults.historyAge(),
+                        defaults.traceAge(),
                         Duration.ofSeconds(60),
                         Duration.ofHours(1),
                         defaults.epochs(),

@@ -30,6 +30,8 @@ class MaintainPlanTest {
     private static final String HAS_EXPIRED = "queen_store.has_expired('2026-01-01')";
     private static final String IDLE =
             "queen_store.remove_idle_lanes('2026-01-01', '2025-01-01', 'epoch', 0, 100)";
+    private static final String HAS_OLD_TRACES = "queen_store.has_old_traces('2026-01-02')";
+    private static final String OLD_TRACES = "queen_store.remove_old_traces('2026-01-02', 100)";
     private static final String HAS_IDLE = "queen_store.has_idle_lanes('2025-01-01')";
     private static final String CLEAN = "queen_store.clean_deleted_queue(0, 100)";
     private static final String SWEEP = "queen_store.sweep_cursors(1, 2, '', true, 100)";
@@ -60,7 +62,9 @@ class MaintainPlanTest {
                             SWEEP,
                             REMAINS,
                             PAGE,
-                            FOLD)) {
+                            FOLD,
+                            HAS_OLD_TRACES,
+                            OLD_TRACES)) {
                 lines(early, "select * from " + call);
             }
         }
@@ -97,7 +101,17 @@ class MaintainPlanTest {
                 select p.id, p.queue_id, 1, 155
                 from queen_store.partitions p;
                 insert into queen_store.count_deltas (queue_id, group_id, passed)
-                select i, i, 1 from generate_series(1, 200) i
+                select i, i, 1 from generate_series(1, 200) i;
+                insert into queen_store.traces (
+                    id, tenant_id, queue, partition, partition_id, key, transaction_id,
+                    consumer_group, event_type, data, names, worker, created_at)
+                select gen_random_uuid(), '00000000-0000-0000-0000-000000000001', 'q1', 'p1', i,
+                    '\\x00', 't', 'g', 'e', '1', array['n' || i % 100, 'm'], 'w',
+                    timestamptz '2026-01-01' + i * interval '1 minute'
+                from generate_series(1, 20000) i;
+                insert into queen_store.trace_names (tenant_id, name, created_at, trace_id)
+                select t.tenant_id, n.name, t.created_at, t.id
+                from queen_store.traces t, unnest(t.names) n (name)
                 """);
         late = database.connect();
         lines(late, "analyze");
@@ -151,6 +165,14 @@ class MaintainPlanTest {
     void addingUpReadsWhatChanged() throws SQLException {
         assertEquals("200", undone("*", FOLD));
         assertBounded(FOLD, 200 * 20);
+    }
+
+    @Test
+    void oldNotesAreFoundByTheirAge() throws SQLException {
+        assertBounded(HAS_OLD_TRACES, 10);
+        assertEquals("100", undone("*", OLD_TRACES));
+        // A probe and a deletion for the note and for each of its two names.
+        assertBounded(OLD_TRACES, 100 * 25);
     }
 
     @Test

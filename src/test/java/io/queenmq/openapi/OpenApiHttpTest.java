@@ -39,6 +39,7 @@ class OpenApiHttpTest {
                     "getUnnamedQueue", 404,
                     // There is nothing to log in to.
                     "login", 303,
+                    "root", 303,
                     // The sample before has only asked.
                     "cancelReclaim", 404,
                     // Requests that name no tenant are not to erase by mistake.
@@ -281,6 +282,7 @@ class OpenApiHttpTest {
             post /api/v1/system/jobs/{job}    | 404 | /api/v1/system/jobs/none | {"runNow":true}
             post /api/v1/system/jobs/{job}    | 400 | /api/v1/system/jobs/none | {}
             post /api/v1/system/maintenance   | 400 | /api/v1/system/maintenance | {"enabled":true}
+            post /api/v1/system/ephemeral     | 400 | /api/v1/system/ephemeral | {"enabled":true}
             post /api/v1/system/quota         | 400 | /api/v1/system/quota | {}
             post /internal/api/notify         | 400 | /internal/api/notify | {}
             get /openapi/ui/{file}            | 404 | /openapi/ui/other.js |
@@ -346,7 +348,9 @@ class OpenApiHttpTest {
     @Test
     @Contract("openapi-3")
     void thePageLoadsNothingFromElsewhere() {
-        Http.Reply page = http.get("/openapi/ui");
+        Http.Reply root = http.get("/");
+        assertEquals(303, root.status());
+        Http.Reply page = http.get(root.response().headers().firstValue("Location").orElse(""));
         assertEquals(200, page.status());
         String policy = page.response().headers().firstValue("Content-Security-Policy").orElse("");
         assertTrue(policy.startsWith("default-src 'none'; script-src 'self';"), policy);
