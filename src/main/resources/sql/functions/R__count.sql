@@ -199,7 +199,7 @@ comment on function queen_store.fold_counts(integer) is
     'Adds what was said to the counts and to the buckets, and takes it away. Locks: count_deltas, skip locked; counts and queue_epochs: rows that change, by key; waits; queue_buckets, by key; totals: the row; waits.';
 
 -- queen_store.running_counts: the sums as they are now, counts and what waits to be added to them.
--- Called by  count_lanes, settle_counts, told_amounts
+-- Called by  count_lanes, settle_counts, told_amounts, lane_count
 -- Locks      none
 -- Returns    one row per (queue, group) of these queues, null = of all; those without a row in
 --            counts have counted_at null
@@ -238,7 +238,8 @@ comment on function queen_store.running_counts(integer[]) is
     'The sums per queue and group as they are now. Locks: none.';
 
 -- queen_store.count_lanes: one page of a walk over lanes, by queue and name: what the sums should
--- be for them. Of one queue (p_queue_id) there are rows for all its groups, lanes or not.
+-- be for them. Of one queue (p_queue_id) there are rows for all its groups, lanes or not. The lanes
+-- that have waited longest are looked for with p_oldest only.
 -- Called by  StatisticsProcedures, read_counts
 -- Locks      none
 -- Returns    one row per queue of the page (group 0: lanes, messages kept, unread those that the
@@ -250,10 +251,11 @@ comment on function queen_store.running_counts(integer[]) is
 --            the page to go on behind, null = that was all; of group 0 lanes written in the last
 --            hour, day and week, when they were written last, and leases now: how many, and in how
 --            many lanes
--- Cost       2 statements; per lane and group effective_cursor and 1 index probe, and
---            first_created_at where there is something unread; 1 index range of dead letters
+-- Cost       2 statements, and that of lane_places; with p_oldest that of unread_since, where there
+--            is something unread; 1 index range of dead letters per lane
 create or replace function queen_store.count_lanes(
-    p_queue_id integer, p_after_queue_id integer, p_after_name text, p_limit integer)
+    p_queue_id integer, p_after_queue_id integer, p_after_name text, p_limit integer,
+    p_oldest boolean)
 returns table (
     queue_id integer, group_id integer, lanes bigint, amount bigint, unread bigint, behind bigint,
     leased bigint, live bigint, dead_letters bigint, oldest_ids bigint[], oldest_ats timestamptz[],
@@ -314,29 +316,24 @@ begin
             offset 0) g
     ),
     place as materialized (
-        select l.id, g.queue_id, g.id as group_id, g.name = '__QUEUE_MODE__' as is_unnamed,
-               l.last_offset - e.committed as unread,
-               c.committed is not null as touched,
-               case when c.lease_expires_at > v_now - interval '10 minutes'
-                    then c.batch_end - c.committed else 0 end as leased,
-               case when c.lease_expires_at > v_now then c.batch_end - c.committed else 0 end
-                   as live,
-               c.lease_expires_at > v_now as is_leased,
-               case when l.last_offset > e.committed then queen_store.first_created_at(
-                   l.id, coalesce(c.epoch, 0), e.committed + 1) end as unread_at
-        from lane l
-        join consumer g on g.queue_id = l.queue_id
-        cross join lateral (
-            select queen_store.effective_cursor(l.id, g.id) as committed
-            offset 0) e
-        left join lateral (
-            select c.epoch, c.committed, c.batch_end, c.lease_expires_at
-            from (
-                select c.generation, c.epoch, c.committed, c.batch_end, c.lease_expires_at
-                from queen_store.cursors c
-                where c.partition_id = l.id and c.group_id = g.id
-                limit 1) c
-            where c.generation = g.generation) c on true
+        select p.*,
+               case when p_oldest and p.unread > 0
+                    then count(*) filter (where p.unread > 0) over (order by p.number) end
+                   as ordinal
+        from queen_store.lane_places(v_ids, null) with ordinality p (
+            id, kept, group_id, is_unnamed, committed, unread, touched, leased, live, number)
+        where p.group_id is not null
+    ),
+    waiting as materialized (
+        select p.group_id, p.id, u.unread_at
+        from (
+            select array_agg(p.id order by p.ordinal) as ids,
+                   array_agg(p.committed + 1 order by p.ordinal) as froms
+            from place p
+            where p.ordinal is not null) a
+        cross join lateral queen_store.unread_since(a.ids, a.froms) u
+        join place p on p.ordinal = u.ordinal
+        where u.unread_at is not null
     ),
     given_up as materialized (
         select l.queue_id, coalesce(g.id, 0) as group_id, count(*) as dead_letters
@@ -352,7 +349,7 @@ begin
     slowest as (
         select p.id,
                coalesce(max(p.unread) filter (where not p.is_unnamed), max(p.unread)) as unread,
-               count(*) filter (where p.is_leased) as leases
+               count(*) filter (where p.live > 0) as leases
         from place p
         group by p.id
     ),
@@ -375,18 +372,26 @@ begin
         left join slowest w on w.id = l.id
         group by t.queue_id
         union all
-        select g.queue_id, g.id, count(*) filter (where p.touched),
-               coalesce(sum(p.unread), 0)::bigint, coalesce(sum(p.unread), 0)::bigint,
-               count(*) filter (where p.unread > 0),
-               coalesce(sum(p.leased), 0)::bigint, coalesce(sum(p.live), 0)::bigint,
-               (array_agg(p.id order by p.unread_at, p.id)
-                   filter (where p.unread_at is not null))[1 : v_oldest_max],
-               (array_agg(p.unread_at order by p.unread_at, p.id)
-                   filter (where p.unread_at is not null))[1 : v_oldest_max],
-               null, null, null, null, null, null, null
+        select g.queue_id, g.id, p.lanes, p.unread, p.unread, p.behind, p.leased, p.live,
+               w.ids, w.ats, null, null, null, null, null, null, null
         from consumer g
-        left join place p on p.group_id = g.id
-        group by g.queue_id, g.id
+        left join lateral (
+            select count(*) filter (where p.touched) as lanes,
+                   coalesce(sum(p.unread), 0)::bigint as unread,
+                   count(*) filter (where p.unread > 0) as behind,
+                   coalesce(sum(p.leased), 0)::bigint as leased,
+                   coalesce(sum(p.live), 0)::bigint as live
+            from place p
+            where p.group_id = g.id) p on true
+        left join lateral (
+            select array_agg(w.id order by w.unread_at, w.id) as ids,
+                   array_agg(w.unread_at order by w.unread_at, w.id) as ats
+            from (
+                select w.id, w.unread_at
+                from waiting w
+                where w.group_id = g.id
+                order by w.unread_at, w.id
+                limit v_oldest_max) w) w on true
     )
     select m.queue_id, m.group_id, m.lanes, m.amount, m.unread, m.behind, m.leased, m.live,
            coalesce(d.dead_letters, 0), m.oldest_ids, m.oldest_ats,
@@ -406,8 +411,64 @@ begin
     order by m.queue_id, m.group_id;
 end
 $$;
-comment on function queen_store.count_lanes(integer, integer, text, integer) is
+comment on function queen_store.count_lanes(integer, integer, text, integer, boolean) is
     'One page of a walk over lanes: what the counts should be for them, and what they are. Locks: none.';
+
+-- queen_store.unread_since: when the first retained message from an offset on was stored, of many
+-- lanes at once: what first_created_at says of each.
+-- Called by  count_lanes, list_lagging, group_lanes
+-- Locks      none
+-- Returns    one row per lane that exists; unread_at null = nothing is retained from there on
+-- Cost       1 statement: 1 probe per lane, and 1 of its segments where the offset is not the first
+--            that is retained, 2 behind a hole
+create or replace function queen_store.unread_since(p_partition_ids bigint[], p_froms bigint[])
+returns table (ordinal bigint, unread_at timestamptz)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+    return query
+    with lane as materialized (
+        select i.ordinal, i.id, i.first, p.oldest_live_at,
+               i.first <= p.log_start and p.oldest_live_at is not null as is_oldest
+        from unnest(p_partition_ids, p_froms) with ordinality i (id, first, ordinal)
+        cross join lateral (
+            select p.log_start, p.oldest_live_at
+            from queen_store.partitions p
+            where p.id = i.id
+            limit 1) p
+    )
+    select l.ordinal, l.oldest_live_at
+    from lane l
+    where l.is_oldest
+    union all
+    select l.ordinal, case when h.is_there then h.created_at else n.created_at end
+    from lane l
+    left join lateral (
+        select s.created_at, s.end_offset >= l.first and s.frames is not null as is_there
+        from queen_store.segments s
+        where s.partition_id = l.id and s.base_offset <= l.first
+        order by s.base_offset desc
+        limit 1) h on true
+    left join lateral (
+        select s.created_at
+        from queen_store.segments s
+        where h.is_there is not true and s.partition_id = l.id and s.base_offset > l.first
+          and s.frames is not null
+        order by s.base_offset
+        limit 1) n on true
+    where not l.is_oldest;
+end
+$$;
+comment on function queen_store.unread_since(bigint[], bigint[]) is
+    'When the first retained message from an offset on was stored, of many lanes at once. Locks: none.';
 
 -- queen_store.has_counted: whether there are counts that a walk could prove.
 -- Called by  StatisticsProcedures
@@ -813,6 +874,41 @@ $$;
 comment on function queen_store.told_counts(integer[]) is
     'The counts of queues and groups with the bytes of queues. Locks: none.';
 
+-- queen_store.lane_count: how many lanes a queue has: counted up to 10,000, told beyond.
+-- Called by  seek_queue, delete_group
+-- Locks      none
+-- Returns    0 also where there is no such queue
+-- Cost       1 statement over the counts, and where they tell of few 1 over so many entries of an
+--            index
+create or replace function queen_store.lane_count(p_queue_id integer)
+returns bigint
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+    v_lanes_max constant integer := 10000;
+    v_told bigint := (
+        select max(r.lanes)
+        from queen_store.running_counts(array[p_queue_id]) r
+        where r.group_id = 0);
+begin
+    if v_told > v_lanes_max then
+        return v_told;
+    end if;
+    return (
+        select count(*)
+        from (
+            select
+            from queen_store.partitions p
+            where p.queue_id = p_queue_id
+            limit v_lanes_max + 1) l);
+end
+$$;
+comment on function queen_store.lane_count(integer) is
+    'How many lanes a queue has: counted up to 10,000, told beyond. Locks: none.';
+
 -- queen_store.is_countable: whether a queue, or one group in it, can be added up at this moment: it
 -- has at most 10,000 lanes, 100,000 places of groups in them, and 1,000 lanes that need a search
 -- for the place where a group would begin.
@@ -921,7 +1017,7 @@ begin
         return query
         with live as materialized (
             select c.*
-            from queen_store.count_lanes(v_queue_id, v_queue_id, '', 10001) c
+            from queen_store.count_lanes(v_queue_id, v_queue_id, '', 10001, false) c
         ),
         total as (
             select sum(l.live)::bigint as leased, sum(l.dead_letters)::bigint as dead_letters,

@@ -251,7 +251,7 @@ comment on function queen_store.start_committed(bigint, bigint, bigint, timestam
     'Where a group without a cursor begins in a lane: the last offset that counts as consumed. Locks: none.';
 
 -- queen_store.effective_cursor: where a group stands in a lane, cursor row or not.
--- Called by  views of cursors and of lagging lanes, expire, count_lanes, seek_lane, stuck,
+-- Called by  views of cursors and of lagging lanes, expire, seek_lane, stuck,
 --            queen.expiring_in
 -- Locks      none
 -- Returns    last offset that counts as consumed, at least log_start - 1; null = no such lane or
@@ -296,6 +296,168 @@ end
 $$;
 comment on function queen_store.effective_cursor(bigint, integer) is
     'Last offset that counts as consumed by a group in a lane, whether it has a cursor row there or not. Locks: none.';
+
+-- queen_store.last_before: the last message before an instant, of many lanes at once.
+-- Called by  lane_places, find_messages
+-- Locks      none
+-- Returns    one row per lane that exists: the offset that start_committed says, and when the
+--            message there was stored; null = nothing retained is that old
+-- Cost       1 statement: a probe per lane, and where the instant is among what it retains one of
+--            up to 32 of its segments; start_committed where it is further back than these
+create or replace function queen_store.last_before(
+    p_partition_ids bigint[], p_ats timestamptz[])
+returns table (ordinal bigint, "offset" bigint, created_at timestamptz)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_segments_max constant integer := 32;
+begin
+    return query
+    with lane as materialized (
+        select i.ordinal, i.id, i.at, p.*,
+               case when p.last_offset < p.log_start or p.oldest_live_at >= i.at then 'none'
+                    when p.last_created_at < i.at then 'all'
+                    else 'some' end as part
+        from unnest(p_partition_ids, p_ats) with ordinality i (id, at, ordinal)
+        cross join lateral (
+            select p.last_offset, p.log_start, p.last_write_at, p.last_created_at,
+                   p.oldest_live_at
+            from queen_store.partitions p
+            where p.id = i.id
+            limit 1) p
+    )
+    select l.ordinal, case l.part when 'all' then l.last_offset else l.log_start - 1 end,
+           case l.part when 'all' then l.last_created_at end
+    from lane l
+    where l.part <> 'some'
+    union all
+    select l.ordinal,
+           greatest(coalesce(n."offset", d."offset"), l.log_start - 1),
+           coalesce(n.created_at, d.created_at)
+    from lane l
+    -- Among the newest ones first: most instants are near the end.
+    cross join lateral (
+        select count(*) as looked,
+               max(s.end_offset) filter (where s.created_at < l.at) as "offset",
+               max(s.created_at) filter (where s.created_at < l.at and s.end_offset >= l.log_start)
+                   as created_at
+        from (
+            select s.end_offset, s.created_at
+            from queen_store.segments s
+            where s.partition_id = l.id and s.base_offset <= l.last_offset
+            order by s.base_offset desc
+            limit v_segments_max) s
+        offset 0) n
+    left join lateral (
+        select c."offset", (
+            select s.created_at
+            from queen_store.segments s
+            where s.partition_id = l.id and s.base_offset <= c."offset"
+              and c."offset" >= l.log_start
+            order by s.base_offset desc
+            limit 1) as created_at
+        from (
+            select queen_store.start_committed(
+                l.id, l.log_start, l.last_offset, l.last_write_at, 'instant', l.at) as "offset"
+            where n."offset" is null and n.looked = v_segments_max
+            offset 0) c
+        offset 0) d on true
+    where l.part = 'some';
+end
+$$;
+comment on function queen_store.last_before(bigint[], timestamptz[]) is
+    'The last message before an instant, of many lanes at once. Locks: none.';
+
+-- queen_store.lane_places: where groups stand in lanes, of many lanes at once: what
+-- effective_cursor says of each.
+-- Called by  lane_depths, count_lanes
+-- Locks      none
+-- Returns    one row per lane that exists and group of its queue (p_group_id null = all of them); a
+--            lane without one has a row whose group_id is null. unread is null where the group has
+--            no place. leased = messages under a lease that is live or ran out in the last ten
+--            minutes, live = under a live one; touched = the group has a cursor there
+-- Cost       2 statements: a few index probes per lane and 1 per group of it; that of last_before
+--            for groups without a cursor that begin at an instant
+create or replace function queen_store.lane_places(p_partition_ids bigint[], p_group_id integer)
+returns table (
+    partition_id bigint, kept bigint, group_id integer, is_unnamed boolean, committed bigint,
+    unread bigint, touched boolean, leased bigint, live bigint)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz := clock_timestamp();
+begin
+    return query
+    with place as materialized (
+        select l.*, g.id as group_id, g.name = '__QUEUE_MODE__' as is_unnamed, g.rule, g.at,
+               c.committed, c.batch_end, c.lease_expires_at
+        from (
+            select i.id, p.*
+            from unnest(p_partition_ids) i (id)
+            cross join lateral (
+                select p.queue_id, p.last_offset, p.log_start
+                from queen_store.partitions p
+                where p.id = i.id
+                limit 1) p
+            offset 0) l
+        left join lateral (
+            select g.id, g.name, g.generation, coalesce(g.seek_rule, g.start_rule) as rule,
+                   case when g.seek_rule is null then g.start_at else g.seek_at end as at
+            from queen_store.groups g
+            where g.queue_id = l.queue_id and (p_group_id is null or g.id = p_group_id)
+            offset 0) g on true
+        left join lateral (
+            select c.committed, c.batch_end, c.lease_expires_at
+            from (
+                select c.generation, c.committed, c.batch_end, c.lease_expires_at
+                from queen_store.cursors c
+                where c.partition_id = l.id and c.group_id = g.id
+                limit 1) c
+            where c.generation = g.generation
+            offset 0) c on true
+    ),
+    -- Instants are few: one per group.
+    wanted as materialized (
+        select array_agg(p.id) as ids, array_agg(p.at) as ats, array_agg(p.group_id) as group_ids
+        from place p
+        where p.committed is null and p.rule = 'instant' and p.last_offset >= p.log_start
+    ),
+    begun as materialized (
+        select w.ids[b.ordinal] as id, w.group_ids[b.ordinal] as group_id, b."offset"
+        from wanted w
+        cross join lateral queen_store.last_before(w.ids, w.ats) b
+    )
+    select p.id, p.last_offset - p.log_start + 1, p.group_id, p.is_unnamed, e.committed,
+           p.last_offset - e.committed, p.committed is not null,
+           case when p.lease_expires_at > v_now - interval '10 minutes'
+                then p.batch_end - p.committed else 0 end,
+           case when p.lease_expires_at > v_now then p.batch_end - p.committed else 0 end
+    from place p
+    left join begun b on b.id = p.id and b.group_id = p.group_id
+    cross join lateral (
+        select case when p.committed is not null then greatest(p.committed, p.log_start - 1)
+                    when b.id is not null then b."offset"
+                    when p.rule is not null then p.log_start - 1 end as committed
+        offset 0) e;
+end
+$$;
+comment on function queen_store.lane_places(bigint[], integer) is
+    'Where groups stand in lanes, of many lanes at once. Locks: none.';
 
 -- queen_store.mark_consumed: stamps the first acknowledgement a group ever made.
 -- Called by  claim_auto, claim_first, ack_batches, ack_messages

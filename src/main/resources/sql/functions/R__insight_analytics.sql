@@ -616,7 +616,7 @@ create or replace function queen_store.show_system_metrics(
 returns json
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
-set enable_nestloop = off
+set enable_seqscan = off
 set plan_cache_mode = force_custom_plan
 set jit = off
 as $$
@@ -628,53 +628,74 @@ begin
     from queen_store.choose_buckets(
         null, '', '', '', p_from, p_to, false) c;
     return (
-        with sample as materialized (
-            select s.*, b.name, b.port, b.started_at,
-                   queen_store.bucket_at(v_minutes, s.sampled_at) as bucket,
-                   s.cpu_user_us * 10.0 / s.span_ms as cpu_user,
-                   s.cpu_system_us * 10.0 / s.span_ms as cpu_system,
-                   extract(epoch from s.sampled_at - b.started_at) as uptime,
-                   row_number() over (
-                       partition by s.broker_id, queen_store.bucket_at(v_minutes, s.sampled_at)
-                       order by s.sampled_at desc) as age
+        with gauge as materialized (
+            -- In floats: a year of samples is added up in numerics for seconds.
+            select s.broker_id, queen_store.bucket_at(v_minutes, s.sampled_at) as bucket,
+                   count(*) as samples, max(s.sampled_at) as last_at,
+                   avg(extract(epoch from s.sampled_at)::double precision) as at,
+                   min(s.sampled_at) as first_at,
+                   avg(s.cpu_user_us * 10.0::double precision / s.span_ms) as cpu_user,
+                   min(s.cpu_user_us * 10.0::double precision / s.span_ms) as cpu_user_min,
+                   max(s.cpu_user_us * 10.0::double precision / s.span_ms) as cpu_user_max,
+                   avg(s.cpu_system_us * 10.0::double precision / s.span_ms) as cpu_system,
+                   min(s.cpu_system_us * 10.0::double precision / s.span_ms) as cpu_system_min,
+                   max(s.cpu_system_us * 10.0::double precision / s.span_ms) as cpu_system_max,
+                   avg(s.resident_bytes::double precision) as resident_bytes,
+                   min(s.resident_bytes) as resident_bytes_min,
+                   max(s.resident_bytes) as resident_bytes_max,
+                   avg(s.pool_size::double precision) as pool_size,
+                   min(s.pool_size) as pool_size_min, max(s.pool_size) as pool_size_max,
+                   avg(s.pool_idle::double precision) as pool_idle,
+                   min(s.pool_idle) as pool_idle_min, max(s.pool_idle) as pool_idle_max,
+                   avg(s.pool_active::double precision) as pool_active,
+                   min(s.pool_active) as pool_active_min, max(s.pool_active) as pool_active_max
             from queen_store.broker_samples s
-            join queen_store.brokers b on b.id = s.broker_id
             where s.sampled_at >= queen_store.bucket_at(v_minutes, p_from)
-              and s.sampled_at <= p_to and (p_broker is null or b.name = p_broker)
+              and s.sampled_at <= p_to
+              and (p_broker is null or s.broker_id = any (array(
+                  select b.id from queen_store.brokers b where b.name = p_broker)))
+            group by 1, 2
         ),
         point as materialized (
-            select s.broker_id, s.name, s.port, s.bucket, json_build_object(
-                       'timestamp', queen_store.bucket_text(s.bucket), 'sampleCount', count(*),
+            select g.broker_id, b.name, b.port, g.bucket, json_build_object(
+                       'timestamp', queen_store.bucket_text(g.bucket), 'sampleCount', g.samples,
                        'metrics', json_build_object(
                            'cpu', json_build_object(
                                'user_us', queen_store.gauge_json(
-                                   avg(s.cpu_user), min(s.cpu_user), max(s.cpu_user),
-                                   max(s.cpu_user) filter (where s.age = 1)),
+                                   g.cpu_user::numeric, g.cpu_user_min::numeric,
+                                   g.cpu_user_max::numeric, l.cpu_user_us * 10.0 / l.span_ms),
                                'system_us', queen_store.gauge_json(
-                                   avg(s.cpu_system), min(s.cpu_system), max(s.cpu_system),
-                                   max(s.cpu_system) filter (where s.age = 1))),
+                                   g.cpu_system::numeric, g.cpu_system_min::numeric,
+                                   g.cpu_system_max::numeric,
+                                   l.cpu_system_us * 10.0 / l.span_ms)),
                            'memory', json_build_object(
                                'rss_bytes', queen_store.gauge_json(
-                                   avg(s.resident_bytes), min(s.resident_bytes),
-                                   max(s.resident_bytes),
-                                   max(s.resident_bytes) filter (where s.age = 1))),
+                                   g.resident_bytes::numeric, g.resident_bytes_min,
+                                   g.resident_bytes_max, l.resident_bytes)),
                            'database', json_build_object(
                                'pool_size', queen_store.gauge_json(
-                                   avg(s.pool_size), min(s.pool_size), max(s.pool_size),
-                                   max(s.pool_size) filter (where s.age = 1)),
+                                   g.pool_size::numeric, g.pool_size_min, g.pool_size_max,
+                                   l.pool_size),
                                'pool_idle', queen_store.gauge_json(
-                                   avg(s.pool_idle), min(s.pool_idle), max(s.pool_idle),
-                                   max(s.pool_idle) filter (where s.age = 1)),
+                                   g.pool_idle::numeric, g.pool_idle_min, g.pool_idle_max,
+                                   l.pool_idle),
                                'pool_active', queen_store.gauge_json(
-                                   avg(s.pool_active), min(s.pool_active), max(s.pool_active),
-                                   max(s.pool_active) filter (where s.age = 1))),
+                                   g.pool_active::numeric, g.pool_active_min,
+                                   g.pool_active_max, l.pool_active)),
                            'uptime_seconds', queen_store.gauge_json(
-                               avg(s.uptime), min(s.uptime), max(s.uptime),
-                               max(s.uptime) filter (where s.age = 1)),
+                               g.at::numeric - extract(epoch from b.started_at),
+                               extract(epoch from g.first_at - b.started_at),
+                               extract(epoch from g.last_at - b.started_at),
+                               extract(epoch from g.last_at - b.started_at)),
                            'threadpool', null, 'registries', null,
                            'shared_state', json_build_object('enabled', false))) as point
-            from sample s
-            group by s.broker_id, s.name, s.port, s.bucket
+            from gauge g
+            cross join lateral (
+                select s.*
+                from queen_store.broker_samples s
+                where s.sampled_at = g.last_at and s.broker_id = g.broker_id
+                limit 1) l
+            join queen_store.brokers b on b.id = g.broker_id
         ),
         replica as (
             select p.broker_id, json_build_object(

@@ -58,8 +58,8 @@ comment on function queen_store.list_groups(uuid, integer, integer) is
 -- Locks      none
 -- Returns    at most p_limit of those whose oldest unread message is older than p_seconds, the
 --            oldest first; per group the walk keeps 100
--- Cost       1 statement: effective_cursor and 1 probe of the segments for each of the p_limit
---            lanes that had waited longest when the walk came by
+-- Cost       1 statement: effective_cursor for each of the p_limit lanes that had waited longest
+--            when the walk came by, and unread_since
 create or replace function queen_store.list_lagging(
     p_tenant_id uuid, p_seconds integer, p_limit integer)
 returns table (
@@ -75,11 +75,10 @@ declare
     v_now timestamptz := clock_timestamp();
 begin
     return query
-    select w.consumer_group, w.queue, w.partition, w.partition_id, w.last_offset - w.committed,
-           f.unread_at, extract(epoch from v_now - f.unread_at)::double precision
-    from (
+    with lane as materialized (
         select o.*, p.name as partition, p.last_offset,
-               queen_store.effective_cursor(o.partition_id, o.group_id) as committed
+               queen_store.effective_cursor(o.partition_id, o.group_id) as committed,
+               row_number() over () as ordinal
         from (
             select o.group_id, o.partition_id, g.name as consumer_group, q.name as queue
             from queen_store.oldest_lanes o
@@ -89,13 +88,16 @@ begin
             order by o.unread_at
             limit p_limit) o
         join queen_store.partitions p on p.id = o.partition_id
-        offset 0) w
-    cross join lateral (
-        select queen_store.first_created_at(w.partition_id, 0, w.committed + 1) as unread_at
-        offset 0) f
+    )
+    select w.consumer_group, w.queue, w.partition, w.partition_id, w.last_offset - w.committed,
+           u.unread_at, extract(epoch from v_now - u.unread_at)::double precision
+    from queen_store.unread_since(
+        array(select w.partition_id from lane w order by w.ordinal),
+        array(select w.committed + 1 from lane w order by w.ordinal)) u
+    join lane w on w.ordinal = u.ordinal
     where w.last_offset > w.committed
-      and f.unread_at < v_now - p_seconds * interval '1 second'
-    order by f.unread_at, w.partition_id;
+      and u.unread_at < v_now - p_seconds * interval '1 second'
+    order by u.unread_at, w.partition_id;
 end
 $$;
 comment on function queen_store.list_lagging(uuid, integer, integer) is
@@ -107,8 +109,7 @@ comment on function queen_store.list_lagging(uuid, integer, integer) is
 -- Returns    of each queue that has the group, by name, at most its share of p_limit lanes: those
 --            with the oldest unread messages as the last walk found them, then those written last;
 --            most pending first. partition null = the queue has none. complete = these are all
--- Cost       1 statement; per lane that of lane_depths, and first_created_at where something is
---            unread
+-- Cost       1 statement; that of lane_depths, and of unread_since where something is unread
 create or replace function queen_store.group_lanes(
     p_tenant_id uuid, p_group text, p_limit integer)
 returns table (
@@ -124,43 +125,62 @@ as $$
 #variable_conflict use_column
 begin
     return query
-    select q.name, q.conflation, p.name, p.last_offset, d.pending, d.processing > 0,
-           case when d.pending > 0 then queen_store.first_created_at(
-               d.partition_id, 0, p.last_offset - d.pending + 1) end,
-           coalesce(cardinality(l.ids), 0) <= q.share
-    from (
-        select q.id, q.name, g.id as group_id, coalesce(g.conflation, false) as conflation,
-               greatest(p_limit / count(*) over (), 1)::integer as share
-        from queen_store.queues q
-        join queen_store.groups g on g.queue_id = q.id and g.name = p_group
-        where q.tenant_id = p_tenant_id and q.deleted_at is null
-        order by q.name
-        limit p_limit) q
-    cross join lateral (
-        -- One more, to know whether these are all.
-        select array_agg(w.partition_id order by w.kind, w.at desc, w.partition_id) as ids
+    with queue as materialized (
+        select q.*, row_number() over (order by q.name) as place
         from (
-            select w.partition_id, min(w.kind) as kind, max(w.at) as at
+            select q.id, q.name, g.id as group_id, coalesce(g.conflation, false) as conflation,
+                   greatest(p_limit / count(*) over (), 1)::integer as share
+            from queen_store.queues q
+            join queen_store.groups g on g.queue_id = q.id and g.name = p_group
+            where q.tenant_id = p_tenant_id and q.deleted_at is null
+            order by q.name
+            limit p_limit) q
+    ),
+    shown as materialized (
+        select q.place, l.ids[: q.share] as ids,
+               coalesce(cardinality(l.ids), 0) <= q.share as complete
+        from queue q
+        cross join lateral (
+            -- One more, to know whether these are all.
+            select array_agg(w.partition_id order by w.kind, w.at desc, w.partition_id) as ids
             from (
-                (select o.partition_id, 0 as kind, null::timestamptz as at
-                 from queen_store.oldest_lanes o
-                 where o.group_id = q.group_id)
-                union all
-                (select p.id, 1, p.last_write_at
-                 from queen_store.partitions p
-                 where p.queue_id = q.id
-                 order by p.last_write_at desc
-                 limit q.share + 1)) w
-            group by w.partition_id
-            order by min(w.kind), max(w.at) desc, w.partition_id
-            limit q.share + 1) w) l
-    left join lateral queen_store.lane_depths(q.id, q.group_id, l.ids[: q.share]) d on true
-    left join lateral (
-        select p.name, p.last_offset
-        from queen_store.partitions p
-        where p.id = d.partition_id
-        limit 1) p on true
-    order by q.name, d.pending desc nulls last, p.name;
+                select w.partition_id, min(w.kind) as kind, max(w.at) as at
+                from (
+                    (select o.partition_id, 0 as kind, null::timestamptz as at
+                     from queen_store.oldest_lanes o
+                     where o.group_id = q.group_id)
+                    union all
+                    (select p.id, 1, p.last_write_at
+                     from queen_store.partitions p
+                     where p.queue_id = q.id
+                     order by p.last_write_at desc
+                     limit q.share + 1)) w
+                group by w.partition_id
+                order by min(w.kind), max(w.at) desc, w.partition_id
+                limit q.share + 1) w) l
+    ),
+    lane as materialized (
+        select q.place, d.partition_id, p.name, p.last_offset, d.pending, d.processing,
+               row_number() over (order by q.place, d.partition_id) as ordinal
+        from queue q
+        join shown s on s.place = q.place
+        cross join lateral queen_store.lane_depths(s.ids, q.group_id) d
+        cross join lateral (
+            select p.name, p.last_offset
+            from queen_store.partitions p
+            where p.id = d.partition_id
+            limit 1) p
+    )
+    select q.name, q.conflation, l.name, l.last_offset, l.pending, l.processing > 0,
+           case when l.pending > 0 then u.unread_at end, s.complete
+    from queue q
+    join shown s on s.place = q.place
+    left join lane l on l.place = q.place
+    left join queen_store.unread_since(
+        array(select l.partition_id from lane l order by l.ordinal),
+        array(select l.last_offset - l.pending + 1 from lane l order by l.ordinal)) u
+        on u.ordinal = l.ordinal
+    order by q.name, l.pending desc nulls last, l.name;
 end
 $$;
 comment on function queen_store.group_lanes(uuid, text, integer) is

@@ -1,74 +1,34 @@
 -- What administrators ask about the lanes of one queue: of how many, the answer says; of the rest
 -- it has the sums.
 
--- queen_store.lane_depths: how far lanes of a queue are from being consumed.
--- Called by  read_depth, list_lanes
+-- queen_store.lane_depths: how far lanes are from being consumed.
+-- Called by  read_depth, list_lanes, group_lanes
 -- Locks      none
 -- Returns    one row per lane that exists. p_group_id null = by the slowest named group, else by
 --            the group of pops without one, else all counts as pending; a group that has no place
 --            in a lane has all of it before itself. processing is what live leases hold of that
--- Cost       1 statement; per lane and group effective_cursor and 1 index probe
-create or replace function queen_store.lane_depths(
-    p_queue_id integer, p_group_id integer, p_partition_ids bigint[])
+-- Cost       that of lane_places
+create or replace function queen_store.lane_depths(p_partition_ids bigint[], p_group_id integer)
 returns table (partition_id bigint, pending bigint, processing bigint)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 #variable_conflict use_column
-declare
-    v_now timestamptz := clock_timestamp();
 begin
     return query
-    select l.id, u.unread, least(w.leased, u.unread)
+    select l.partition_id, l.unread, least(l.live, l.unread)
     from (
-        select i.id, p.last_offset, p.last_offset - p.log_start + 1 as kept
-        from unnest(p_partition_ids) i (id)
-        cross join lateral (
-            select p.last_offset, p.log_start
-            from queen_store.partitions p
-            where p.id = i.id
-            limit 1) p
-        offset 0) l
-    cross join lateral (
-        select coalesce(
-                   max(g.unread) filter (
-                       where p_group_id is not null or g.name <> '__QUEUE_MODE__'),
-                   max(g.unread)) as unread,
-               coalesce(sum(g.leased), 0)::bigint as leased
-        from (
-            select g.name, l.last_offset - e.committed as unread,
-                   case when c.lease_expires_at > v_now then c.batch_end - c.committed end
-                       as leased
-            from (
-                select g.id, g.name, g.generation
-                from queen_store.groups g
-                where g.queue_id = p_queue_id and (p_group_id is null or g.id = p_group_id)
-                offset 0) g
-            cross join lateral (
-                select queen_store.effective_cursor(l.id, g.id) as committed
-                offset 0) e
-            left join lateral (
-                select c.committed, c.batch_end, c.lease_expires_at
-                from (
-                    select c.generation, c.committed, c.batch_end, c.lease_expires_at
-                    from queen_store.cursors c
-                    where c.partition_id = l.id and c.group_id = g.id
-                    limit 1) c
-                where c.generation = g.generation) c on true
-            offset 0) g) w
-    cross join lateral (
-        select coalesce(w.unread, l.kept) as unread
-        offset 0) u;
+        select p.partition_id, coalesce(sum(p.live), 0)::bigint as live,
+               coalesce(
+                   max(p.unread) filter (where p_group_id is not null or not p.is_unnamed),
+                   max(p.unread), max(p.kept)) as unread
+        from queen_store.lane_places(p_partition_ids, p_group_id) p
+        group by p.partition_id) l;
 end
 $$;
-comment on function queen_store.lane_depths(integer, integer, bigint[]) is
-    'How far lanes of a queue are from being consumed, by a group or by the slowest. Locks: none.';
+comment on function queen_store.lane_depths(bigint[], integer) is
+    'How far lanes are from being consumed, by a group or by the slowest. Locks: none.';
 
 -- queen_store.read_depth: how much of a queue a group has yet to consume, or its slowest group, and
 -- in which lanes. Counted at this moment where that is_countable; else the sums are told, and the
@@ -127,7 +87,7 @@ begin
         return query
         with depth as materialized (
             select d.*
-            from queen_store.lane_depths(v_queue_id, v_group_id, v_ids) d
+            from queen_store.lane_depths(v_ids, v_group_id) d
         ),
         total as (
             select count(*) as lanes, coalesce(sum(d.pending), 0)::bigint as pending,
@@ -183,7 +143,7 @@ begin
     return query
     with depth as materialized (
         select d.*
-        from queen_store.lane_depths(v_queue_id, v_group_id, v_ids) d
+        from queen_store.lane_depths(v_ids, v_group_id) d
     ),
     told as (
         select o.lanes, coalesce(t.pending, o.messages) as pending,
@@ -235,17 +195,21 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_mergejoin = off
-set plan_cache_mode = force_custom_plan
+-- As in lane_named: names are found by name, whatever the table was like when this was planned.
+set enable_sort = off
+set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 #variable_conflict use_column
 declare
     v_places_max constant integer := 100000;
     v_look_max constant integer := 100000;
+    v_after constant text := coalesce(p_after, '');
     v_limit integer;
+    -- One more than the page, to know whether these are all.
+    v_names text[];
     v_ids bigint[];
-    v_looked integer;
-    v_found integer;
+    v_complete boolean;
 begin
     select least(p_limit, v_places_max / greatest(count(*), 1)::integer) into v_limit
     from (
@@ -253,29 +217,51 @@ begin
         from queen_store.groups g
         where g.queue_id = p_queue_id
         limit v_places_max) g;
-    select count(*), count(*) filter (where l.matches),
-           array_agg(l.id order by l.name) filter (
-               where l.matches and l.place > p_offset and l.place <= p_offset + v_limit)
-    into v_looked, v_found, v_ids
-    from (
-        select l.id, l.name, l.matches,
-               count(*) filter (where l.matches) over (order by l.name) as place
-        from (
-            select p.id, p.name,
-                   p_search is null or strpos(lower(p.name), lower(p_search)) > 0 as matches
+    -- Nothing but names, which the index has, until the page is known.
+    if p_search is null then
+        v_names := array(
+            select p.name
             from queen_store.partitions p
-            where p.queue_id = p_queue_id and p.name > coalesce(p_after, '')
+            where p.queue_id = p_queue_id and p.name > v_after
             order by p.name
-            limit case when p_search is null then p_offset + v_limit + 1
-                       else v_look_max end) l) l;
+            limit v_limit + 1
+            offset p_offset);
+        v_complete := cardinality(v_names) <= v_limit;
+    else
+        v_names := array(
+            select l.name
+            from (
+                select p.name
+                from queen_store.partitions p
+                where p.queue_id = p_queue_id and p.name > v_after
+                order by p.name
+                limit v_look_max) l
+            where strpos(lower(l.name), lower(p_search)) > 0
+            order by l.name
+            limit v_limit + 1
+            offset p_offset);
+        v_complete := cardinality(v_names) <= v_limit and not exists (
+            select
+            from queen_store.partitions p
+            where p.queue_id = p_queue_id and p.name > v_after
+            order by p.name
+            limit 1
+            offset v_look_max - 1);
+    end if;
+    v_ids := array(
+        select (
+            select p.id
+            from queen_store.partitions p
+            where p.queue_id = p_queue_id and p.name >= n.name
+            order by p.name
+            limit 1)
+        from unnest(v_names[: v_limit]) n (name));
     return query
     select p.id, p.name, p.created_at, p.last_offset, p.log_start,
            case when p.last_offset >= p.log_start then p.oldest_live_at end,
            case when p.last_offset >= p.log_start then p.last_created_at end,
-           p.last_write_at, d.pending, d.processing, g.dead_letters,
-           v_found <= p_offset + v_limit
-               and (p_search is null or v_looked < v_look_max)
-    from queen_store.lane_depths(p_queue_id, null, v_ids) d
+           p.last_write_at, d.pending, d.processing, g.dead_letters, v_complete
+    from queen_store.lane_depths(v_ids, null) d
     cross join lateral (
         select p.*
         from queen_store.partitions p

@@ -2,7 +2,7 @@
 -- segments above log_start, so that every message that can be delivered can be seen.
 
 -- queen_store.find_messages: where the messages of a page are. The lanes that were written last are
--- merged, for as long as one of them may have a message that belongs to the page.
+-- merged, newest message first, for as long as one of them may have a message of the page.
 -- Called by  MessageReads
 -- Locks      none
 -- Returns    one row: at most p_limit places, newest first; next_* = the place behind which the
@@ -11,8 +11,8 @@
 --            had been looked at; in one lane the next page goes on there. Null = any, for every
 --            filter; p_from is inclusive, p_to exclusive, p_before_* the place that the page begins
 --            behind
--- Cost       1 index range of the lanes; per lane up to 30 probes of its segments for the place of
---            p_to, then those that are read, with their keys if one is sought
+-- Cost       1 index range of the lanes, and last_before of these; the segments that are read, of
+--            as many lanes as the page has messages, or of all where a key is sought
 create or replace function queen_store.find_messages(
     p_tenant_id uuid, p_queue text, p_partition text, p_namespace text, p_task text, p_key bytea,
     p_from timestamptz, p_to timestamptz, p_before_at timestamptz, p_before_partition_id bigint,
@@ -24,7 +24,8 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
-set plan_cache_mode = force_custom_plan
+-- Or the segments of each lane would be planned anew.
+set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 declare
@@ -37,12 +38,14 @@ declare
     v_wanted constant integer := p_limit + 1;
     v_queue_ids integer[];
     v_per_queue integer;
+    v_lane_ids bigint[];
+    v_log_starts bigint[];
+    v_untils timestamptz[];
+    -- When the first lanes that were left out were written last.
+    v_left_out_at timestamptz;
     v_lane record;
     v_segment record;
-    v_high bigint;
-    v_until timestamptz;
     v_low bigint;
-    v_lanes integer := 0;
     v_segments integer := 0;
     v_bytes bigint := 0;
     v_taken integer;
@@ -54,60 +57,89 @@ declare
     v_offsets bigint[] := '{}';
     v_ats timestamptz[] := '{}';
 begin
-    v_queue_ids := array(
-        select q.id
-        from queen_store.queues q
-        where q.tenant_id = p_tenant_id and q.deleted_at is null
-          and (p_queue is null or q.name = p_queue)
-          and (p_namespace is null or q.namespace = p_namespace)
-          and (p_task is null or q.task = p_task)
-        order by q.id desc
-        limit v_queues_max + 1);
+    if p_queue is not null then
+        v_queue_ids := array(
+            select q.id
+            from queen_store.queues q
+            where q.tenant_id = p_tenant_id and q.name = p_queue and q.deleted_at is null
+              and (p_namespace is null or q.namespace = p_namespace)
+              and (p_task is null or q.task = p_task));
+    else
+        v_queue_ids := array(
+            select q.id
+            from queen_store.queues q
+            where q.tenant_id = p_tenant_id and q.deleted_at is null
+              and (p_namespace is null or q.namespace = p_namespace)
+              and (p_task is null or q.task = p_task)
+            order by q.id desc
+            limit v_queues_max + 1);
+    end if;
     complete := cardinality(v_queue_ids) <= v_queues_max;
     v_queue_ids := v_queue_ids[: v_queues_max];
-    v_per_queue := least(v_lanes_max + 1, 100000 / greatest(cardinality(v_queue_ids), 1));
+    if p_partition is not null then
+        v_lane_ids := array(
+            select l.id
+            from (
+                select queen_store.lane_named(q.id, p_partition) as id
+                from unnest(v_queue_ids) q (id)
+                offset 0) l
+            where l.id is not null);
+    else
+        v_per_queue := least(v_lanes_max + 1, 100000 / greatest(cardinality(v_queue_ids), 1));
+        select array_agg(l.id) filter (where l.number <= v_lanes_max),
+               max(l.last_write_at) filter (
+                   where l.number > v_lanes_max
+                      or l.place = v_per_queue and v_per_queue <= v_lanes_max)
+        into v_lane_ids, v_left_out_at
+        from (
+            select p.id, p.last_write_at, p.place,
+                   row_number() over (order by p.last_write_at desc, p.id desc) as number
+            from unnest(v_queue_ids) q (id)
+            cross join lateral (
+                select p.id, p.last_write_at,
+                       row_number() over (order by p.last_write_at desc) as place
+                from queen_store.partitions p
+                where p.queue_id = q.id and p.last_offset >= p.log_start
+                  and p.last_write_at >= p_from - interval '1 second'
+                order by p.last_write_at desc
+                limit v_per_queue) p
+            order by number
+            limit v_lanes_max + 1) l;
+    end if;
+    select array_agg(p.id order by p.id), array_agg(p.log_start order by p.id),
+           -- Places are in order of created_at, lane and offset.
+           array_agg(
+               case when p.id = p_before_partition_id then p_to
+                    when p.id < p_before_partition_id
+                        then least(p_to, p_before_at + interval '1 microsecond')
+                    else least(p_to, p_before_at) end order by p.id)
+    into v_lane_ids, v_log_starts, v_untils
+    from unnest(v_lane_ids) i (id)
+    cross join lateral (
+        select p.id, p.log_start
+        from queen_store.partitions p
+        where p.id = i.id
+        limit 1) p;
     for v_lane in
-        select p.*
-        from unnest(v_queue_ids) q (id)
-        cross join lateral (
-            select p.id, p.log_start, p.last_offset, p.last_write_at,
-                   row_number() over (order by p.last_write_at desc) as place
-            from queen_store.partitions p
-            where p.queue_id = q.id and p.last_offset >= p.log_start
-              and p.last_write_at >= p_from - interval '1 second'
-              and (p_partition is null or p.name = p_partition)
-            order by p.last_write_at desc
-            limit v_per_queue) p
-        order by p.last_write_at desc, p.id desc
-        limit v_lanes_max + 1
+        select v_lane_ids[b.ordinal] as id, v_log_starts[b.ordinal] as log_start,
+               case when v_lane_ids[b.ordinal] = p_before_partition_id
+                    then least(b."offset", p_before_offset - 1) else b."offset" end as high,
+               b.created_at
+        from queen_store.last_before(v_lane_ids, v_untils) b
+        where b.created_at >= p_from
+        order by b.created_at desc, 1 desc
     loop
-        -- last_write_at is exact to one second.
-        exit when v_lane.last_write_at + interval '1 second' < v_floor;
-        if v_lanes = v_lanes_max or v_segments = v_segments_max or v_bytes >= v_bytes_max then
+        exit when v_lane.created_at < v_floor;
+        if v_segments = v_segments_max or v_bytes >= v_bytes_max then
             complete := false;
             exit;
-        end if;
-        v_lanes := v_lanes + 1;
-        complete := complete and (v_lane.place < v_per_queue or v_per_queue > v_lanes_max);
-
-        -- Places are in order of created_at, lane and offset.
-        v_until := case
-            when v_lane.id = p_before_partition_id then p_to
-            when v_lane.id < p_before_partition_id
-                then least(p_to, p_before_at + interval '1 microsecond')
-            else least(p_to, p_before_at) end;
-        v_high := queen_store.start_committed(
-            v_lane.id, v_lane.log_start, v_lane.last_offset, v_lane.last_write_at, 'instant',
-            v_until);
-        if v_lane.id = p_before_partition_id then
-            v_high := least(v_high, p_before_offset - 1);
         end if;
         v_taken := 0;
         for v_segment in
             select s.base_offset, s.end_offset, s.created_at,
                    case when p_key is not null then s.keys end as keys
             from queen_store.segments s
-            where s.partition_id = v_lane.id and s.base_offset <= v_high
+            where s.partition_id = v_lane.id and s.base_offset <= v_lane.high
             order by s.base_offset desc
         loop
             exit when v_segment.end_offset < v_lane.log_start or v_segment.created_at < p_from
@@ -117,7 +149,7 @@ begin
                 if p_partition is not null and p_queue is not null then
                     next_at := v_segment.created_at;
                     next_partition_id := v_lane.id;
-                    next_offset := least(v_segment.end_offset, v_high) + 1;
+                    next_offset := least(v_segment.end_offset, v_lane.high) + 1;
                 end if;
                 exit;
             end if;
@@ -126,13 +158,13 @@ begin
             v_low := greatest(v_segment.base_offset, v_lane.log_start);
             if p_key is null then
                 v_low := greatest(
-                    v_low, least(v_segment.end_offset, v_high) - (v_wanted - v_taken) + 1);
+                    v_low, least(v_segment.end_offset, v_lane.high) - (v_wanted - v_taken) + 1);
             elsif position(p_key in v_segment.keys) = 0 then
                 continue;
             end if;
             v_here := array(
                 select o.place
-                from generate_series(least(v_segment.end_offset, v_high), v_low, -1) o (place)
+                from generate_series(least(v_segment.end_offset, v_lane.high), v_low, -1) o (place)
                 where p_key is null
                    or substr(v_segment.keys,
                              (o.place - v_segment.base_offset)::integer * 16 + 1, 16) = p_key);
@@ -158,6 +190,10 @@ begin
             end if;
         end if;
     end loop;
+    -- last_write_at is exact to one second.
+    if v_left_out_at + interval '1 second' >= v_floor then
+        complete := false;
+    end if;
     partition_ids := v_ids[: p_limit];
     base_offsets := v_bases[: p_limit];
     offsets := v_offsets[: p_limit];

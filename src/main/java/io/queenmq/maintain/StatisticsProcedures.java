@@ -48,7 +48,7 @@ final class StatisticsProcedures {
                     + " before_dead_letters, oldest_ids, oldest_ats, last_queue_id, last_name,"
                     + " live_hour, live_day, live_week, leases, leased_lanes, oldest_write_at,"
                     + " newest_write_at"
-                    + " from queen_store.count_lanes(?, ?, ?, ?)";
+                    + " from queen_store.count_lanes(?, ?, ?, ?, true)";
     private static final int FOUND = 5;
     private static final int BEFORE = 6;
     private static final int LIVE = 5;

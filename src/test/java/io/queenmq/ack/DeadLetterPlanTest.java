@@ -106,6 +106,11 @@ class DeadLetterPlanTest {
                         + " 'because', '{}', clock_timestamp() - interval '1 day' + p.id * interval '1"
                         + " millisecond' from queen_store.partitions p");
         run(
+                "insert into queen_store.counts (queue_id, group_id, lanes, counted_at) values (1,"
+                        + " 0, "
+                        + ROWS
+                        + ", clock_timestamp())");
+        run(
                 "update middle set failed_at = (select failed_at from queen_store.dead_letters"
                         + " where transaction_id = 'txn-100000')");
     }
@@ -143,6 +148,18 @@ class DeadLetterPlanTest {
                         + ", 'q', 'g', 'instant', clock_timestamp())");
         run("select from queen_store.delete_group(" + TENANT + ", 'q', 'g', false)");
         assertEquals(4, written() - before);
+    }
+
+    /** As many as were told: nobody adds them up. */
+    @Test
+    void movingOrDeletingAGroupReadsNoLanes() throws SQLException {
+        String seek = "queen_store.seek_queue(" + TENANT + ", 'q', 'g', 'beginning', null)";
+        String delete = "queen_store.delete_group(" + TENANT + ", 'q', 'g', false)";
+        for (String call : List.of(seek, delete)) {
+            int buffers = Buffers.of(connection, call);
+            assertTrue(buffers <= 400, buffers + " " + call);
+            assertEquals(200_000L, run("select lane_count from " + call).getFirst()[0]);
+        }
     }
 
     /** Rows written, of whatever table. */

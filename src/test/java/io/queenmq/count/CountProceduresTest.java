@@ -131,7 +131,7 @@ class CountProceduresTest {
     /** What a walk finds, kept for later: counted now, settled by {@link #settle}. */
     private void walk() throws SQLException {
         scene.log.run(
-                "create temp table walk as select * from queen_store.count_lanes(?, ?, '', 1000)",
+                "create temp table walk as select * from queen_store.count_lanes(?, ?, '', 1000, true)",
                 queue,
                 queue);
     }

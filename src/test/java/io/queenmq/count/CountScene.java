@@ -109,7 +109,7 @@ final class CountScene implements AutoCloseable {
                         """
                         with page as materialized (
                             select p.*
-                            from queen_store.count_lanes(?, ?, '', 100000) p)
+                            from queen_store.count_lanes(?, ?, '', 100000, true) p)
                         select queen_store.settle_counts(
                             array_agg(started_at), array_agg(queue_id), array_agg(group_id),
                             array_agg(lanes), array_agg(amount), array_agg(behind),

@@ -35,7 +35,7 @@ class MaintainPlanTest {
     private static final String HAS_IDLE = "queen_store.has_idle_lanes('2025-01-01')";
     private static final String CLEAN = "queen_store.clean_deleted_queue(0, 100)";
     private static final String SWEEP = "queen_store.sweep_cursors(1, 2, '', true, 100)";
-    private static final String PAGE = "queen_store.count_lanes(null, 500, '', 1000)";
+    private static final String PAGE = "queen_store.count_lanes(null, 500, '', 1000, true)";
     private static final String FOLD = "queen_store.fold_counts(10000)";
     private static final String REMAINS = "queen_store.has_remains()";
 

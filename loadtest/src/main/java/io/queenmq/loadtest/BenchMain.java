@@ -22,6 +22,7 @@ final class BenchMain {
     private final Path scratch;
     private final Path folder;
     private final Optional<Path> binaries;
+    private final Optional<Path> kept;
 
     BenchMain(Options options, PrintStream out) {
         this.out = out;
@@ -31,6 +32,7 @@ final class BenchMain {
         this.scratch = Path.of(options.text("scratch", System.getProperty("java.io.tmpdir")));
         this.folder = Path.of(options.text("out", "target/result"));
         this.binaries = options.text("pg-bin").filter(text -> !text.isEmpty()).map(Path::of);
+        this.kept = options.text("keep").filter(text -> !text.isEmpty()).map(Path::of);
     }
 
     static void list(PrintStream out) {
@@ -73,7 +75,7 @@ final class BenchMain {
 
     private Map<String, Object> measure(Benchmark benchmark, Readings readings, String commit)
             throws IOException {
-        try (Lab lab = new Lab(plan, launcher, scratch, binaries, readings)) {
+        try (Lab lab = new Lab(plan, launcher, scratch, binaries, kept, readings)) {
             Thread cleanUp = new Thread(lab::close, "clean-up");
             Runtime.getRuntime().addShutdownHook(cleanUp);
             try {

@@ -25,42 +25,58 @@ final class Deep {
     private static final int EPOCHS = 15;
 
     private static final int ASKED = 5;
+    private static final double HOUR_MICROS = 3_600_000_000.0;
+    private static final String QUEUE = "deep";
     private static final double WALK_SECONDS = 1_200;
     private static final List<String> GROUPS = List.of("reader", "fresh", "late");
 
     private final Rig rig;
-    private final Server server;
     private final Readings readings;
     private final String queue;
     private final HttpClient client = HttpClient.newHttpClient();
 
     private Deep(Rig rig, Readings readings, String queue) {
         this.rig = rig;
-        this.server = rig.server();
         this.readings = readings;
         this.queue = queue;
     }
 
+    /** A new one after the broker was started again. */
+    private Server server() {
+        return rig.server();
+    }
+
     static void routes(Lab lab, Readings readings) throws Exception {
-        Rig rig = lab.another(Map.of("STATS_INTERVAL_MS", "1000"));
-        Deep deep = new Deep(rig, readings, lab.queue(rig));
-        deep.seed(lab.plan().lanes(), Math.max(1, lab.plan().retained() / lab.plan().lanes()));
-        readings.detail("lanes", lab.plan().lanes());
+        Plan plan = lab.plan();
+        Rig rig =
+                lab.filled(
+                        "m12",
+                        Map.of("STATS_INTERVAL_MS", "1000"),
+                        empty -> {
+                            empty.target().configure(QUEUE);
+                            Deep seeding = new Deep(empty, readings, QUEUE);
+                            seeding.seed(plan.lanes(), Math.max(1, plan.retained() / plan.lanes()));
+                            seeding.awaitWalk();
+                        });
+        Deep deep = new Deep(rig, readings, QUEUE);
+        readings.detail("lanes", plan.lanes());
         readings.detail(
-                "segments", deep.server.number("select count(*) from queen_store.segments"));
-        readings.detail("epochs", deep.server.number("select count(*) from queen_store.epochs"));
+                "segments", deep.server().number("select count(*) from queen_store.segments"));
+        readings.detail("epochs", deep.server().number("select count(*) from queen_store.epochs"));
         if (!deep.awaitWalk()) {
             readings.notMeasured("no walk over the lanes has ended in time");
             return;
         }
         readings.value("reads", deep.slowest("", deep.reads()));
         String group = "/api/v1/consumer-groups/reader/queues/" + deep.queue;
+        double toBeginning = deep.once("POST", group + "/seek", "{\"timestamp\":\"2000-01-01\"}");
+        double toMiddle =
+                deep.once("POST", group + "/seek", "{\"timestamp\":\"" + deep.middle() + "\"}");
+        double afterMiddle = deep.slowest("after seek to the middle ", deep.reads());
+        double toEnd = deep.once("POST", group + "/seek", "{\"toEnd\":true}");
+        readings.value("seek", Math.max(toBeginning, Math.max(toMiddle, toEnd)));
         readings.value(
-                "seek",
-                Math.max(
-                        deep.once("POST", group + "/seek", "{\"timestamp\":\"2000-01-01\"}"),
-                        deep.once("POST", group + "/seek", "{\"toEnd\":true}")));
-        readings.value("after seek", deep.slowest("after seek ", deep.reads()));
+                "after seek", Math.max(afterMiddle, deep.slowest("after seek ", deep.reads())));
         double ofGroup = deep.once("DELETE", group, "");
         readings.value(
                 "delete",
@@ -70,53 +86,68 @@ final class Deep {
     }
 
     private void seed(int lanes, int each) {
-        int id = Lanes.queueNumber(server, queue);
-        server.update(
-                """
+        int id = Lanes.queueNumber(server(), queue);
+        String begin =
+                server().query(
+                                "select (clock_timestamp() - interval '2 hours')::text",
+                                row -> row.getString(1))
+                        .getFirst();
+        // One after the other, over an hour.
+        String apart = "%.3f us".formatted(HOUR_MICROS / ((double) lanes * each));
+        server().update(
+                        """
                 insert into queen_store.partitions
                     (queue_id, name, last_offset, log_start, created_at, last_write_at,
                      last_created_at, oldest_live_at)
-                select ?, 'lane-' || n, ? - 1, 0, t.at, t.at, t.at, t.at - interval '1 hour'
+                select ?, 'lane-' || n, ? - 1, 0, f.at, l.at, l.at, f.at
                 from generate_series(0, ? - 1) n
                 cross join lateral (
-                    select clock_timestamp() - interval '1 hour' + n * interval '1 ms' as at) t
+                    select ?::timestamptz + n * ?::interval as at) f
+                cross join lateral (
+                    select f.at + ?::bigint * ?::interval as at) l
                 """,
-                id,
-                each,
-                lanes);
+                        id,
+                        each,
+                        lanes,
+                        begin,
+                        apart,
+                        (long) lanes * (each - 1),
+                        apart);
         double first =
-                server.number("select min(id) from queen_store.partitions where queue_id = ?", id);
+                server().number(
+                                "select min(id) from queen_store.partitions where queue_id = ?",
+                                id);
         for (int epoch = 0; epoch < EPOCHS; epoch++) {
             if (epoch > 0) {
                 rotate();
             }
-            fill((long) first, lanes, each, epoch);
+            fill((long) first, lanes, each, epoch, begin, apart);
         }
-        GROUPS.forEach(group -> Lanes.group(server, queue, group));
-        Lanes.cursors(server, queue, "reader");
-        server.update("update queen_store.cursors set committed = committed / 2");
-        server.query(
-                "select queen_store.add_counts(array[?::int], array[0], array[?::bigint],"
-                        + " array[?::bigint], null, null, null, null, array[?::bigint], true)",
-                row -> 0,
-                id,
-                lanes,
-                (long) lanes * each,
-                (long) lanes * each * 60);
-        server.execute("vacuum (analyze) queen_store.segments");
-        Lanes.settle(server);
+        GROUPS.forEach(group -> Lanes.group(server(), queue, group));
+        Lanes.cursors(server(), queue, "reader");
+        server().update("update queen_store.cursors set committed = committed / 2");
+        server().query(
+                        "select queen_store.add_counts(array[?::int], array[0], array[?::bigint],"
+                                + " array[?::bigint], null, null, null, null, array[?::bigint], true)",
+                        row -> 0,
+                        id,
+                        lanes,
+                        (long) lanes * each,
+                        (long) lanes * each * 60);
+        server().execute("vacuum (analyze) queen_store.segments");
+        Lanes.settle(server());
     }
 
     /** Lane after lane, then offset after offset, so that every lane goes through all epochs. */
-    private void fill(long firstLane, int lanes, int each, int epoch) {
+    private void fill(long firstLane, int lanes, int each, int epoch, String begin, String apart) {
         long all = (long) lanes * each;
-        server.update(
-                """
+        server().update(
+                        """
                 insert into queen_store.segments (
                     epoch, partition_id, base_offset, end_offset, created_at, flush_id, keys,
                     frames)
                 select o.epoch, ? + i % ?, i / ?, i / ?,
-                       clock_timestamp() - interval '2 hours' + i * interval '1 microsecond', i,
+                       ?::timestamptz + i * ?::interval, i,
                        uuid_send(gen_random_uuid()), f.frames
                 from generate_series(?::bigint, ?::bigint) i
                 cross join queen_store.encode_frames(
@@ -124,38 +155,50 @@ final class Deep {
                 cross join queen_store.epochs o
                 where o.state = 'open'
                 """,
-                firstLane,
-                lanes,
-                lanes,
-                lanes,
-                all * epoch / EPOCHS,
-                all * (epoch + 1) / EPOCHS - 1);
+                        firstLane,
+                        lanes,
+                        lanes,
+                        lanes,
+                        begin,
+                        apart,
+                        all * epoch / EPOCHS,
+                        all * (epoch + 1) / EPOCHS - 1);
     }
 
     private void rotate() {
-        server.number(
-                "select queen_store.build_epoch(e.epoch, clock_timestamp())"
-                        + " from queen_store.epochs e where e.state = 'open'");
-        while (server.number("select queen_store.open_epoch(clock_timestamp())::int") == 0) {
+        server().number(
+                        "select queen_store.build_epoch(e.epoch, clock_timestamp())"
+                                + " from queen_store.epochs e where e.state = 'open'");
+        while (server().number("select queen_store.open_epoch(clock_timestamp())::int") == 0) {
             LockSupport.parkNanos(50_000_000);
         }
-        server.number("select queen_store.seal_epochs()");
+        server().number("select queen_store.seal_epochs()");
     }
 
     /** The counts of the queue and of its groups are proved: what is told is told. */
     private boolean awaitWalk() {
         long until = System.nanoTime() + Plan.nanos(WALK_SECONDS);
-        while (server.number(
-                                "select count(*) from queen_store.counts"
-                                        + " where walked_at is null or recount_at is not null")
+        while (server().number(
+                                        "select count(*) from queen_store.counts"
+                                                + " where walked_at is null or recount_at is not null")
                         > 0
-                || server.number("select count(*) from queen_store.counts") < 1 + GROUPS.size()) {
+                || server().number("select count(*) from queen_store.counts") < 1 + GROUPS.size()) {
             if (System.nanoTime() > until) {
                 return false;
             }
             LockSupport.parkNanos(200_000_000);
         }
         return true;
+    }
+
+    /** An instant that every lane has messages before and after. */
+    private String middle() {
+        return server().query(
+                        "select queen_store.utc_text(min(p.oldest_live_at)"
+                                + " + (max(p.last_created_at) - min(p.oldest_live_at)) / 2)"
+                                + " from queen_store.partitions p",
+                        row -> row.getString(1))
+                .getFirst();
     }
 
     private record Route(String method, String path, String body) {}
@@ -180,6 +223,7 @@ final class Deep {
                     "/api/v1/resources/queues/" + queue,
                     "/api/v1/resources/queues/" + queue + "?partitionOffset=100000",
                     "/api/v1/resources/queues/" + queue + "?partitionSearch=99",
+                    "/api/v1/resources/queues/" + queue + "?partitionSearch=none",
                     "/api/v1/resources/queues/" + queue + "/depth",
                     "/api/v1/resources/queues/" + queue + "/depth?group=reader",
                     "/api/v1/resources/queues/" + queue + "/depth?group=fresh",
@@ -193,7 +237,8 @@ final class Deep {
                     "/api/v1/messages?queue=" + queue,
                     "/api/v1/messages?from=2000-01-01T00:00:00Z&queue=" + queue,
                     "/api/v1/messages?" + lane,
-                    "/api/v1/messages?search=none&queue=" + queue,
+                    "/api/v1/messages?search=none&from=2000-01-01T00:00:00Z&queue=" + queue,
+                    "/api/v1/messages?from=2000-01-01T00:00:00Z&to=" + middle() + "&queue=" + queue,
                     "/api/v1/messages/" + address,
                     "/api/v1/dlq?queue=" + queue,
                     "/api/v1/consumer-groups",
@@ -278,17 +323,24 @@ final class Deep {
     private double slowest(String when, List<Route> routes)
             throws IOException, InterruptedException {
         Map<String, Double> all = new TreeMap<>();
+        Cpu cpu = rig.cpu();
         for (Route route : routes) {
             double[] times = new double[ASKED];
+            Cpu.Sample before = cpu.sample();
             for (int i = 0; i < ASKED; i++) {
                 times[i] = millis(route);
             }
+            Cpu.Sample used = cpu.sample().minus(before);
             Arrays.sort(times);
             double worst = times[ASKED - 1];
             all.put(route.method() + " " + route.path() + " " + route.body(), worst);
             readings.detail(
-                    when + route.method() + " " + route.path() + ", ms p50 / worst",
-                    "%.1f / %.1f".formatted(times[ASKED / 2], worst));
+                    when + route.method() + " " + route.path() + ", ms p50 / worst / CPU",
+                    "%.1f / %.1f / %.1f"
+                            .formatted(
+                                    times[ASKED / 2],
+                                    worst,
+                                    (used.broker() + used.postgres()) / 1e3 / ASKED));
         }
         return all.values().stream().mapToDouble(Double::doubleValue).max().orElseThrow();
     }

@@ -18,6 +18,7 @@ final class Lab implements AutoCloseable {
     private final Path launcher;
     private final Path folder;
     private final Optional<Path> binaries;
+    private final Optional<Path> kept;
     private final Readings readings;
     private final List<Rig> rigs = new ArrayList<>();
     private @Nullable Rig first;
@@ -26,12 +27,20 @@ final class Lab implements AutoCloseable {
     /**
      * @param launcher the script that starts a broker
      * @param binaries of an installed PostgreSQL for the databases; empty = the embedded one
+     * @param kept where databases that took long to fill are kept from run to run; empty = nowhere
      */
-    Lab(Plan plan, Path launcher, Path scratch, Optional<Path> binaries, Readings readings)
+    Lab(
+            Plan plan,
+            Path launcher,
+            Path scratch,
+            Optional<Path> binaries,
+            Optional<Path> kept,
+            Readings readings)
             throws IOException {
         this.plan = plan;
         this.launcher = launcher;
         this.binaries = binaries;
+        this.kept = kept;
         this.readings = readings;
         Files.createDirectories(scratch);
         this.folder = Files.createTempDirectory(scratch, "queen-bench-");
@@ -55,7 +64,39 @@ final class Lab implements AutoCloseable {
 
     /** A further broker with a database of its own. */
     Rig another(Map<String, String> environment) throws IOException {
-        return start(binaries, environment);
+        return start(binaries, environment, Optional.empty());
+    }
+
+    /** Fills the database of a broker. */
+    interface Seed {
+        void fill(Rig rig) throws Exception;
+    }
+
+    /**
+     * A further broker over a database that was filled, which may be a copy of what a run of the
+     * same sizes has kept.
+     *
+     * @param name of what it is filled with
+     */
+    Rig filled(String name, Map<String, String> environment, Seed seed) throws Exception {
+        if (kept.isPresent() && binaries.isPresent()) {
+            throw new IllegalArgumentException("--keep goes with the embedded server alone");
+        }
+        Optional<Path> folderOfKept =
+                kept.map(
+                        all ->
+                                all.resolve(
+                                        "%s-%d-%d".formatted(name, plan.lanes(), plan.retained())));
+        Optional<Path> found = folderOfKept.filter(Files::exists);
+        readings.detail("database", found.isPresent() ? "kept by an earlier run" : "filled anew");
+        Rig rig = start(binaries, environment, found);
+        if (found.isEmpty()) {
+            seed.fill(rig);
+            if (folderOfKept.isPresent()) {
+                rig.keep(folderOfKept.get());
+            }
+        }
+        return rig;
     }
 
     /** A broker over a server that counts statements; empty where none is installed. */
@@ -72,17 +113,20 @@ final class Lab implements AutoCloseable {
         if (counting.isEmpty()) {
             return Optional.empty();
         }
-        Rig rig = start(counting, environment);
+        Rig rig = start(counting, environment, Optional.empty());
         rig.server().execute("create extension pg_stat_statements");
         return Optional.of(rig);
     }
 
-    private Rig start(Optional<Path> server, Map<String, String> environment) throws IOException {
+    private Rig start(
+            Optional<Path> server, Map<String, String> environment, Optional<Path> database)
+            throws IOException {
         return Rig.start(
                 launcher,
                 folder.resolve("rig-" + rigs.size()),
                 server,
                 environment,
+                database,
                 started -> {
                     synchronized (rigs) {
                         rigs.add(started);

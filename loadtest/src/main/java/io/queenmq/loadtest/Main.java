@@ -41,6 +41,7 @@ public final class Main {
               --seconds N --long-seconds N --warmup N --ramp N
               --pairs N --pair-seconds N
               --many-lanes N --retained N --pollers N --clients N
+              --keep DIR               keeps what took long to store (M12) for runs of the same sizes
               --pg-bin DIR             programs of an installed PostgreSQL, in place of the
                                        embedded one
               --scratch DIR            where databases live while a benchmark runs

@@ -50,6 +50,7 @@ final class Rig implements AutoCloseable {
     /**
      * @param folder made, and removed at the end
      * @param binaries of an installed PostgreSQL; empty = the embedded one
+     * @param database kept by another, of which this one gets a copy; empty = a fresh one
      * @param owner told before the broker starts, so that it can end what is only half there
      */
     static Rig start(
@@ -57,6 +58,7 @@ final class Rig implements AutoCloseable {
             Path folder,
             Optional<Path> binaries,
             Map<String, String> environment,
+            Optional<Path> database,
             Consumer<Rig> owner)
             throws IOException {
         Files.createDirectories(folder);
@@ -68,11 +70,33 @@ final class Rig implements AutoCloseable {
             all.putAll(started.brokerEnvironment());
         } else {
             all.put("QUEEN_DATA_DIR", folder.resolve("db").toString());
+            if (database.isPresent()) {
+                copy(database.get(), folder.resolve("db"));
+            }
         }
         Rig rig = new Rig(launcher, folder, all, own);
         owner.accept(rig);
         rig.startBroker();
         return rig;
+    }
+
+    private static void copy(Path from, Path to) {
+        Commands.run(List.of("cp", "-a", "--reflink=auto", from.toString(), to.toString()));
+    }
+
+    /** Stops the broker with its embedded server, leaves a copy of the database, starts again. */
+    void keep(Path copy) throws IOException {
+        closeServer();
+        Process running = broker;
+        if (running != null) {
+            stop(running);
+        }
+        Path unfinished = copy.resolveSibling(copy.getFileName() + ".unfinished");
+        Files.createDirectories(unfinished.getParent());
+        Scratch.delete(unfinished);
+        copy(folder.resolve("db"), unfinished);
+        Files.move(unfinished, copy);
+        startBroker();
     }
 
     /** Starts the broker, again after it was killed, and waits until it is healthy. */
