@@ -12,6 +12,7 @@ create or replace function queen_store.lane_depths(p_partition_ids bigint[], p_g
 returns table (partition_id bigint, pending bigint, processing bigint)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 #variable_conflict use_column

@@ -218,8 +218,8 @@ comment on function queen_store.find_messages(
 --            gave it up, completed = pops without a group, or if there are none all groups, have
 --            passed it, processing = a live lease holds it, else pending; queue_status is that of
 --            pops without a group alone, null = there are none
--- Cost       1 statement: one detoast per segment; per lane and group effective_cursor and 1 index
---            probe; 1 index probe of the dead letters per message
+-- Cost       1 statement: one detoast per segment; lane_places, and 1 index probe where there is a
+--            lease; 1 index probe of the dead letters per message
 create or replace function queen_store.read_messages(
     p_partition_ids bigint[], p_base_offsets bigint[], p_offsets bigint[],
     p_payload_bytes integer)
@@ -237,8 +237,6 @@ set plan_cache_mode = force_custom_plan
 set jit = off
 as $$
 #variable_conflict use_column
-declare
-    v_now timestamptz := clock_timestamp();
 begin
     return query
     with lane as materialized (
@@ -248,19 +246,15 @@ begin
         join queen_store.queues q on q.id = p.queue_id
     ),
     place as materialized (
-        select l.id, g.name = '__QUEUE_MODE__' as is_unnamed, e.committed,
-               case when c.lease_expires_at > v_now then c.committed end as lease_from,
+        select p.partition_id as id, p.is_unnamed, p.committed, c.committed as lease_from,
                c.batch_end as lease_to, c.lease_expires_at
-        from lane l
-        join queen_store.groups g on g.queue_id = l.queue_id
-        cross join lateral (
-            select queen_store.effective_cursor(l.id, g.id) as committed
-            offset 0) e
+        from queen_store.lane_places(array(select l.id from lane l), null) p
         left join lateral (
-            select c.generation, c.committed, c.batch_end, c.lease_expires_at
+            select c.committed, c.batch_end, c.lease_expires_at
             from queen_store.cursors c
-            where c.partition_id = l.id and c.group_id = g.id
-            limit 1) c on c.generation = g.generation
+            where c.partition_id = p.partition_id and c.group_id = p.group_id and p.live > 0
+            limit 1) c on true
+        where p.group_id is not null
     ),
     message as materialized (
         select i.place, i.partition_id, i.base_offset, s.created_at, d.*

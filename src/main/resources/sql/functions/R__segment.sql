@@ -84,6 +84,8 @@ returns table (
     trace_id uuid, producer text, payload bytea)
 language plpgsql stable parallel unsafe
 set search_path = pg_catalog, pg_temp
+-- Planning takes as long as decoding some hundred messages; callers may ask for custom plans.
+set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 #variable_conflict use_column

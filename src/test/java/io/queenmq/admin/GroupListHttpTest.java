@@ -112,12 +112,14 @@ class GroupListHttpTest {
         try (Connection connection = database.connect();
                 Statement run = connection.createStatement()) {
             run.execute(
-                    "update queen_store.segments s set created_at ="
+                    "with aged as (update queen_store.segments s set created_at ="
                             + " statement_timestamp() - interval '90 minutes'"
                             + " from queen.partitions p where p.number = s.partition_id"
                             + " and s.base_offset = 0 and p.queue = '"
                             + queue
-                            + "'");
+                            + "' returning s.partition_id, s.created_at)"
+                            + " update queen_store.partitions p set oldest_live_at = a.created_at"
+                            + " from aged a where a.partition_id = p.id");
         }
     }
 

@@ -183,9 +183,12 @@ class MessageHttpTest {
     void messagesAreFoundByTheirTime() throws SQLException {
         push("timed", "p", "old");
         sql(
-                "update queen_store.segments s set created_at = '2026-01-02 03:04:30Z'"
-                        + " from queen.partitions p where p.number = s.partition_id"
-                        + " and p.queue = 'timed'");
+                "with aged as (update queen_store.segments s set created_at ="
+                        + " '2026-01-02 03:04:30Z' from queen.partitions p"
+                        + " where p.number = s.partition_id and p.queue = 'timed'"
+                        + " returning s.partition_id, s.created_at)"
+                        + " update queen_store.partitions p set oldest_live_at = a.created_at"
+                        + " from aged a where a.partition_id = p.id");
         push("timed", "p", "new");
         assertEquals(List.of("new"), list("?queue=timed").each("messages", "transactionId"));
         String day = "?queue=timed&from=2026-01-02&to=2026-01-02T03:0";
