@@ -875,7 +875,7 @@ comment on function queen_store.told_counts(integer[]) is
     'The counts of queues and groups with the bytes of queues. Locks: none.';
 
 -- queen_store.lane_count: how many lanes a queue has: counted up to 10,000, told beyond.
--- Called by  seek_queue, delete_group
+-- Called by  seek_queue, delete_group, is_countable
 -- Locks      none
 -- Returns    0 also where there is no such queue
 -- Cost       1 statement over the counts, and where they tell of few 1 over so many entries of an
@@ -915,7 +915,7 @@ comment on function queen_store.lane_count(integer) is
 -- Called by  read_counts, read_depth
 -- Locks      none
 -- Returns    p_group_id null = with all its groups
--- Cost       2 statements over at most 10,000 lanes
+-- Cost       that of lane_count, and 2 statements over at most 10,000 lanes where it has no more
 create or replace function queen_store.is_countable(p_queue_id integer, p_group_id integer)
 returns boolean
 language plpgsql stable parallel safe
@@ -931,16 +931,10 @@ declare
     v_lanes_max constant integer := 10000;
     v_places_max constant integer := 100000;
     v_searches_max constant integer := 1000;
-    v_lanes integer;
+    v_lanes constant bigint := queen_store.lane_count(p_queue_id);
     v_groups integer;
     v_searches integer;
 begin
-    select count(*) into v_lanes
-    from (
-        select
-        from queen_store.partitions p
-        where p.queue_id = p_queue_id
-        limit v_lanes_max + 1) l;
     if v_lanes > v_lanes_max then
         return false;
     end if;
@@ -950,7 +944,7 @@ begin
         from queen_store.groups g
         where g.queue_id = p_queue_id and (p_group_id is null or g.id = p_group_id)
         limit v_places_max + 1) g;
-    if v_lanes::bigint * v_groups > v_places_max then
+    if v_lanes * v_groups > v_places_max then
         return false;
     end if;
     select count(*) into v_searches

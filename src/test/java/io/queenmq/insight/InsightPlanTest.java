@@ -77,9 +77,17 @@ class InsightPlanTest {
                     new Call(
                             of("find_messages", "'q', null, null, null, null, " + times(200)),
                             16_000),
+                    // A thousand lanes whose messages are all younger: none of these is read.
+                    new Call(
+                            of(
+                                    "find_messages",
+                                    "'q', null, null, null, null, '2000-01-01', (select at from"
+                                            + " middle), null, null, null, 200"),
+                            10_000),
                     new Call(
                             of("find_messages", "'q', 'p4711', null, null, null, " + times(200)),
                             200),
+                    new Call("queen_store.lane_count(1)", 60),
                     new Call(of("find_message", "4711, 't', null"), 200),
                     new Call(
                             "queen_store.read_messages(array[4711], array[0], array[0], 1000)",
