@@ -629,31 +629,31 @@ begin
         null, '', '', '', p_from, p_to, false) c;
     return (
         with gauge as materialized (
-            -- In floats: a year of samples is added up in numerics for seconds.
-            select s.broker_id, queen_store.bucket_at(v_minutes, s.sampled_at) as bucket,
-                   count(*) as samples, max(s.sampled_at) as last_at,
-                   avg(extract(epoch from s.sampled_at)::double precision) as at,
-                   min(s.sampled_at) as first_at,
-                   avg(s.cpu_user_us * 10.0::double precision / s.span_ms) as cpu_user,
-                   min(s.cpu_user_us * 10.0::double precision / s.span_ms) as cpu_user_min,
-                   max(s.cpu_user_us * 10.0::double precision / s.span_ms) as cpu_user_max,
-                   avg(s.cpu_system_us * 10.0::double precision / s.span_ms) as cpu_system,
-                   min(s.cpu_system_us * 10.0::double precision / s.span_ms) as cpu_system_min,
-                   max(s.cpu_system_us * 10.0::double precision / s.span_ms) as cpu_system_max,
+            -- In floats: in numerics it takes seconds to add up some months.
+            select s.broker_id, s.bucket, count(*) as samples, max(s.sampled_at) as last_at,
+                   min(s.sampled_at) as first_at, avg(s.at) as at,
+                   avg(s.cpu_user) as cpu_user, min(s.cpu_user) as cpu_user_min,
+                   max(s.cpu_user) as cpu_user_max, avg(s.cpu_system) as cpu_system,
+                   min(s.cpu_system) as cpu_system_min, max(s.cpu_system) as cpu_system_max,
                    avg(s.resident_bytes::double precision) as resident_bytes,
                    min(s.resident_bytes) as resident_bytes_min,
                    max(s.resident_bytes) as resident_bytes_max,
-                   avg(s.pool_size::double precision) as pool_size,
-                   min(s.pool_size) as pool_size_min, max(s.pool_size) as pool_size_max,
-                   avg(s.pool_idle::double precision) as pool_idle,
+                   avg(s.pool_size) as pool_size, min(s.pool_size) as pool_size_min,
+                   max(s.pool_size) as pool_size_max, avg(s.pool_idle) as pool_idle,
                    min(s.pool_idle) as pool_idle_min, max(s.pool_idle) as pool_idle_max,
-                   avg(s.pool_active::double precision) as pool_active,
-                   min(s.pool_active) as pool_active_min, max(s.pool_active) as pool_active_max
-            from queen_store.broker_samples s
-            where s.sampled_at >= queen_store.bucket_at(v_minutes, p_from)
-              and s.sampled_at <= p_to
-              and (p_broker is null or s.broker_id = any (array(
-                  select b.id from queen_store.brokers b where b.name = p_broker)))
+                   avg(s.pool_active) as pool_active, min(s.pool_active) as pool_active_min,
+                   max(s.pool_active) as pool_active_max
+            from (
+                select s.*, queen_store.bucket_at(v_minutes, s.sampled_at) as bucket,
+                       date_part('epoch', s.sampled_at) as at,
+                       s.cpu_user_us * (10.0::double precision / s.span_ms) as cpu_user,
+                       s.cpu_system_us * (10.0::double precision / s.span_ms) as cpu_system
+                from queen_store.broker_samples s
+                where s.sampled_at >= queen_store.bucket_at(v_minutes, p_from)
+                  and s.sampled_at <= p_to
+                  and (p_broker is null or s.broker_id = any (array(
+                      select b.id from queen_store.brokers b where b.name = p_broker)))
+                offset 0) s
             group by 1, 2
         ),
         point as materialized (
@@ -674,13 +674,13 @@ begin
                                    g.resident_bytes_max, l.resident_bytes)),
                            'database', json_build_object(
                                'pool_size', queen_store.gauge_json(
-                                   g.pool_size::numeric, g.pool_size_min, g.pool_size_max,
+                                   g.pool_size, g.pool_size_min, g.pool_size_max,
                                    l.pool_size),
                                'pool_idle', queen_store.gauge_json(
-                                   g.pool_idle::numeric, g.pool_idle_min, g.pool_idle_max,
+                                   g.pool_idle, g.pool_idle_min, g.pool_idle_max,
                                    l.pool_idle),
                                'pool_active', queen_store.gauge_json(
-                                   g.pool_active::numeric, g.pool_active_min,
+                                   g.pool_active, g.pool_active_min,
                                    g.pool_active_max, l.pool_active)),
                            'uptime_seconds', queen_store.gauge_json(
                                g.at::numeric - extract(epoch from b.started_at),
