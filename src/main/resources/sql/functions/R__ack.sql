@@ -9,7 +9,8 @@
 --            else, send it alone; lost = not the holder any more, or not that batch; conflated =
 --            messages retired unread, null when the batch was not conflated; messages that the
 --            cursor passed, and whose lease is over
--- Cost       3 statements whatever the number of lanes, primary keys only
+-- Cost       3 statements whatever the number of lanes, 1 more where a cursor lags behind the open
+--            epoch; primary keys, and places of rows it has locked
 create or replace function queen_store.ack_batches(
     p_partition_ids bigint[], p_group_ids integer[], p_lease_ids uuid[], p_batch_ends bigint[])
 returns table (
@@ -71,9 +72,9 @@ begin
                           and s.base_offset <= p_batch_ends[i.ordinal]
                         order by s.base_offset desc
                         limit 1) = v_open_epoch then v_open_epoch else i.epoch end
-                order by i.place)
+                order by i.nth)
             into v_epochs
-            from unnest(v_ordinals, v_epochs) with ordinality i (ordinal, epoch, place);
+            from unnest(v_ordinals, v_epochs) with ordinality i (ordinal, epoch, nth);
         end if;
         return query
         with held as materialized (
@@ -107,6 +108,7 @@ begin
                 where g.id = i.group_id
                 limit 1) g on true
         ),
+        -- By place: what is locked stays there, and the look-up cannot become a scan.
         written as (
             update queen_store.cursors c
             set epoch = h.epoch, committed = h.batch_end, prev_committed = c.committed,

@@ -17,7 +17,8 @@
 --            unknown_partition  not stored: no such lane, or its queue is deleted
 --            last_offset is what the lane has now, for every lane that was locked
 -- Raises     QN400 bad_request (arrays that contradict each other, a segment over 1,000 messages)
--- Cost       5 statements for any number of lanes; 1 more per call that settles, 2 or 3 that probe
+-- Cost       5 statements for any number of lanes; 1 more per call that settles, and where a lane
+--            has several segments; 2 or 3 that probe
 create or replace function queen_store.append(
     -- Negative = a lane that had this number at a server that is gone: by now it may be another's,
     -- so nothing is stored there (unknown_partition), but what settles may be found there.

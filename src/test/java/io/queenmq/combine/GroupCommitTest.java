@@ -1,5 +1,6 @@
 package io.queenmq.combine;
 
+import static java.util.stream.Collectors.joining;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -13,7 +14,9 @@ import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
 import io.queenmq.testkit.Await;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -24,7 +27,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -92,11 +97,12 @@ class GroupCommitTest {
     }
 
     private GroupCommit<Job> group(int callsMax, int members) {
+        return group(callsMax, members, Clock.SYSTEM);
+    }
+
+    private GroupCommit<Job> group(int callsMax, int members, Clock clock) {
         return new GroupCommit<>(
-                new GroupCommit.Config("test", callsMax, members, 100, 1),
-                calls,
-                metrics,
-                Clock.SYSTEM);
+                new GroupCommit.Config("test", callsMax, members, 100, 1), calls, metrics, clock);
     }
 
     private static CompletableFuture<Boolean> later(GroupCommit<Job> group, Job job) {
@@ -150,6 +156,40 @@ class GroupCommitTest {
         assertEquals("together b c d", calls.begun.take());
         assertEquals(2, metrics.value("queen_test_group_calls_total"));
         assertEquals(4, metrics.value("queen_test_group_members_total"));
+    }
+
+    @Test
+    void besideACallAnotherBeginsWhenItIsWorthItsCost() throws InterruptedException {
+        AtomicLong nanos = new AtomicLong();
+        GroupCommit<Job> group =
+                group(
+                        4,
+                        64,
+                        new Clock() {
+                            @Override
+                            public Instant now() {
+                                return Instant.EPOCH;
+                            }
+
+                            @Override
+                            public long nanos() {
+                                return nanos.get();
+                            }
+                        });
+        Job[] jobs = IntStream.range(0, 16).mapToObj(i -> Job.of("j" + i)).toArray(Job[]::new);
+        List<CompletableFuture<Boolean>> outcomes = queue(group, jobs);
+        outcomes.add(later(group, Job.of("last")));
+        assertEquals(
+                "together "
+                        + Arrays.stream(jobs).skip(1).map(Job::name).collect(joining(" "))
+                        + " last",
+                calls.begun.take());
+        outcomes.add(later(group, Job.of("lone")));
+        Await.until("it waits", () -> group.waiting() == 1);
+        nanos.addAndGet(Duration.ofMillis(2).toNanos());
+        assertEquals("alone lone", calls.begun.take());
+        calls.gate.release(3);
+        assertDone(outcomes);
     }
 
     @Test
