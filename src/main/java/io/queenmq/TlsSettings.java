@@ -28,9 +28,12 @@ final class TlsSettings {
         Optional<Boolean> strict = settings.find(TlsVariables.REJECT_UNAUTHORIZED);
         Optional<Tls.Mode> word = settings.find(TlsVariables.SSL_MODE).map(Tls.Mode::of);
         if (word.isEmpty()) {
+            // Who names an authority wants it asked, whatever else was left in a deployment.
+            boolean verifies =
+                    strict.orElse(true) || settings.find(TlsVariables.ROOT_CERT).isPresent();
             return !use.orElse(false)
                     ? Tls.Mode.DISABLE
-                    : strict.orElse(true) ? Tls.Mode.VERIFY_FULL : Tls.Mode.REQUIRE;
+                    : verifies ? Tls.Mode.VERIFY_FULL : Tls.Mode.REQUIRE;
         }
         Tls.Mode mode = word.get();
         if (use.isPresent() && use.get() == (mode == Tls.Mode.DISABLE)) {

@@ -52,6 +52,23 @@ class TlsSettingsTest {
         }
     }
 
+    /** Or a deployment that names both is less safe than it was with other versions of Queen. */
+    @Test
+    void whoNamesAnAuthorityHasTheServerVerified() {
+        for (String strict : new String[] {"true", "false"}) {
+            Tls tls =
+                    of(
+                            "PG_USE_SSL",
+                            "on",
+                            "PG_SSL_REJECT_UNAUTHORIZED",
+                            strict,
+                            "PG_SSL_ROOT_CERT",
+                            made.certificate());
+            assertEquals(Tls.Mode.VERIFY_FULL, tls.mode());
+            assertEquals(Optional.of(made.certificate()), tls.authorities());
+        }
+    }
+
     @Test
     void whatContradictsItselfIsRefused() {
         assertEquals(

@@ -24,7 +24,8 @@ public final class TlsVariables {
                     Optional.empty(),
                     "true",
                     "Whether the server must then prove that it is the one: true is the mode"
-                            + " `verify-full`, false `require`.");
+                            + " `verify-full`, false `require`; beside `PG_SSL_ROOT_CERT` it must,"
+                            + " whatever stands here.");
     public static final Variable<String> SSL_MODE =
             Variable.choice(
                             "PG_SSL_MODE",

@@ -91,6 +91,7 @@ public final class Migrations {
                                 + bounds.lockSlice().toMillis());
         try (Connection guard = connect(connector)) {
             checkServer(guard);
+            tellTrust();
             Optional<Outcome> nothingToDo = compare(guard);
             if (nothingToDo.isPresent()) {
                 return nothingToDo.get();
@@ -109,6 +110,25 @@ public final class Migrations {
             return Outcome.MIGRATED;
         } catch (SQLException e) {
             throw new DatabaseRefused("cannot migrate " + config + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** At each start: whoever encrypts may believe that it is enough. */
+    private void tellTrust() {
+        Tls tls = config.tls();
+        if (tls.mode().verifies()) {
+            LOG.log(
+                    Level.INFO,
+                    "connections to the database are encrypted, and the server is verified"
+                            + " ssl_mode={0} ssl_trust={1}",
+                    tls.mode().word(),
+                    tls.authorities().isPresent() ? "supplied-ca" : "java-roots");
+        } else if (tls.mode() != Tls.Mode.DISABLE) {
+            LOG.log(
+                    Level.WARNING,
+                    "connections to the database are encrypted, but whoever answers there is"
+                            + " believed ssl_mode={0} ssl_trust=accept-any",
+                    tls.mode().word());
         }
     }
 

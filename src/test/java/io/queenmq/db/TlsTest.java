@@ -11,6 +11,7 @@ import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Certificates;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Lines;
+import io.queenmq.testkit.LogCapture;
 import io.queenmq.testkit.TestDatabase;
 import java.io.IOException;
 import java.security.GeneralSecurityException;
@@ -176,6 +177,30 @@ class TlsTest {
         for (Tls tls : List.of(trusting(Tls.Mode.VERIFY_FULL, own), showing(own))) {
             String sentence = refusal(at("localhost", "certified", tls));
             assertTrue(sentence.contains("requires a valid client certificate"), sentence);
+        }
+    }
+
+    @Test
+    void aStartSaysWhetherTheServerIsVerified() {
+        String start = "INFO io.queenmq.db.Migrations connections to the database are encrypted, ";
+        assertTrue(
+                saidAtStart(trusting(Tls.Mode.VERIFY_FULL, own))
+                        .contains(
+                                start
+                                        + "and the server is verified ssl_mode=verify-full"
+                                        + " ssl_trust=supplied-ca"));
+        assertTrue(
+                saidAtStart(trusting(Tls.Mode.REQUIRE, own))
+                        .contains(
+                                start.replace("INFO", "WARNING")
+                                        + "but whoever answers there is believed ssl_mode=require"
+                                        + " ssl_trust=accept-any"));
+    }
+
+    private static String saidAtStart(Tls tls) {
+        try (LogCapture log = new LogCapture()) {
+            new Migrations(at("localhost", "postgres", tls), Clock.SYSTEM).apply();
+            return log.text();
         }
     }
 
