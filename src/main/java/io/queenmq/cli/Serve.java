@@ -4,7 +4,9 @@ import io.queenmq.Broker;
 import io.queenmq.BrokerConfig;
 import io.queenmq.config.LogVariables;
 import io.queenmq.config.Settings;
+import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Logging;
+import io.queenmq.runtime.StartRefused;
 import io.queenmq.runtime.Version;
 import io.queenmq.web.Listener;
 import java.lang.System.Logger.Level;
@@ -39,7 +41,15 @@ final class Serve implements Runnable {
                 settings.get(LogVariables.LOG_JSON));
         tell(settings);
         Says says = new Says(settings.get(LogVariables.LOG_JSON));
-        BrokerConfig config = BrokerConfig.from(settings);
+        try {
+            serve(BrokerConfig.from(settings), says);
+        } catch (StartRefused | QueenException e) {
+            says.refused(e);
+            throw e;
+        }
+    }
+
+    private static void serve(BrokerConfig config, Says says) {
         Listener.requireFree(config.web());
         config.embedded()
                 .filter(folder -> !folder.resolve("server").toFile().exists())
@@ -108,6 +118,13 @@ final class Serve implements Runnable {
      * the same there: lines of another kind between its own are none that it can read.
      */
     private record Says(boolean toPrograms) {
+        /** A person is told by the command, in its last line. */
+        void refused(RuntimeException refusal) {
+            if (toPrograms) {
+                LOG.log(Level.ERROR, "start refused error={0}", refusal.getMessage());
+            }
+        }
+
         void makesDatabase(Path folder) {
             if (toPrograms) {
                 LOG.log(Level.INFO, "a database is made folder={0}", folder);

@@ -11,11 +11,6 @@ public final class LastingLogManager extends LogManager {
     /** Called by Java's logging. */
     public LastingLogManager() {}
 
-    /** Before anything logs. */
-    static void install() {
-        System.setProperty("java.util.logging.manager", LastingLogManager.class.getName());
-    }
-
     /** Called when the process is told to stop. */
     @Override
     public void reset() {

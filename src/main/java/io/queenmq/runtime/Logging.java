@@ -25,7 +25,8 @@ public final class Logging {
 
     /** Called before anything logs: lines are written until the process is gone. */
     public static void outlast() {
-        LastingLogManager.install();
+        // A call of that class would be too late: it makes Java's logging first.
+        System.setProperty("java.util.logging.manager", LastingLogManager.class.getName());
     }
 
     /**

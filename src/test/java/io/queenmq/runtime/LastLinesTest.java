@@ -7,13 +7,11 @@ import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.logging.LogManager;
 import org.junit.jupiter.api.Test;
 
 /** What a broker says while its process ends is read by somebody: an own process ends here. */
 class LastLinesTest {
-    /** Java's own end of all logging, which runs beside ours. */
-    private static final String JAVAS_END = "java.util.logging.LogManager$Cleaner";
-
     /** A program that has something to say at its very end. */
     static final class Program {
         private Program() {}
@@ -26,20 +24,9 @@ class LastLinesTest {
         }
 
         private static void sayLast(System.Logger log) {
-            for (Thread thread : Thread.getAllStackTraces().keySet()) {
-                if (thread.getClass().getName().equals(JAVAS_END)) {
-                    joined(thread);
-                }
-            }
+            // As Java itself does at this moment, in a thread beside this one.
+            LogManager.getLogManager().reset();
             log.log(Level.INFO, "the last word");
-        }
-
-        private static void joined(Thread thread) {
-            try {
-                thread.join();
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
         }
     }
 
