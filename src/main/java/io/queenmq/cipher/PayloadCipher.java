@@ -41,6 +41,10 @@ public final class PayloadCipher {
 
     public PayloadCipher(CipherConfig config, Metrics metrics) {
         this.keys = config.keys().stream().map(key -> new Key(id(key), key)).toList();
+        metrics.gauge(
+                "queen_cipher_keys",
+                "Keys that open payloads; 0 = queues that encrypt are refused here.",
+                keys::size);
         this.unreadable =
                 metrics.counter(
                         "queen_cipher_unreadable_total",

@@ -12,8 +12,12 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.StringJoiner;
+import java.util.stream.Stream;
 
-/** Logs how much a broker does, while it does something: a line per interval. */
+/**
+ * Logs how much a broker does, while it does something: a line per interval, and another one where
+ * it sent somebody away.
+ */
 public final class Rates implements AutoCloseable {
     private static final Logger LOG = System.getLogger(Rates.class.getName());
 
@@ -30,6 +34,14 @@ public final class Rates implements AutoCloseable {
                     new Counted("queen_ack_items_total", "acked_s"),
                     new Counted("queen_transact_commits_total", "txn_s"));
 
+    /** Who was sent away for want of room. */
+    private static final List<Counted> REFUSED =
+            List.of(
+                    new Counted("queen_web_refused_total", "requests"),
+                    new Counted("queen_push_refused_requests", "pushes"),
+                    new Counted("queen_ready_polls_refused_total", "polls"),
+                    new Counted("queen_db_cold_reads_refused_total", "questions"));
+
     private static final double SHORTEST_SECONDS = 1e-3;
 
     private final Metrics metrics;
@@ -39,24 +51,32 @@ public final class Rates implements AutoCloseable {
     /** The loop's own. */
     private Map<String, Double> before;
 
+    private Map<String, Double> refusedBefore;
     private long beforeNanos;
 
     public Rates(Duration interval, Metrics metrics, Clock clock) {
         this.metrics = metrics;
         this.clock = clock;
-        this.before = totals();
+        this.before = totals(COUNTED);
+        this.refusedBefore = totals(REFUSED);
         this.beforeNanos = clock.nanos();
         this.loop = Loop.start("rates", interval, this::tell, metrics, clock);
     }
 
-    private Map<String, Double> totals() {
+    /** All that is looked at. */
+    static List<String> meters() {
+        return Stream.of(COUNTED, REFUSED).flatMap(List::stream).map(Counted::meter).toList();
+    }
+
+    private Map<String, Double> totals(List<Counted> counted) {
         Map<String, Double> totals = new LinkedHashMap<>();
-        COUNTED.forEach(one -> totals.put(one.name(), metrics.value(one.meter())));
+        counted.forEach(one -> totals.put(one.name(), metrics.value(one.meter())));
         return totals;
     }
 
     private void tell() {
-        Map<String, Double> now = totals();
+        Map<String, Double> now = totals(COUNTED);
+        Map<String, Double> refused = totals(REFUSED);
         long nanos = clock.nanos();
         line(before, now, Math.max(SHORTEST_SECONDS, (nanos - beforeNanos) / 1e9))
                 .ifPresent(
@@ -68,7 +88,18 @@ public final class Rates implements AutoCloseable {
                                         whole("queen_ready_polls"),
                                         whole("queen_db_pool_active"),
                                         whole("queen_db_pool_waiting")));
+        refusals(refusedBefore, refused)
+                .ifPresent(
+                        line ->
+                                LOG.log(
+                                        Level.WARNING,
+                                        "the broker refuses work for want of room {0}"
+                                                + " pool_active={1} pool_waiting={2}",
+                                        line,
+                                        whole("queen_db_pool_active"),
+                                        whole("queen_db_pool_waiting")));
         before = now;
+        refusedBefore = refused;
         beforeNanos = nanos;
     }
 
@@ -87,6 +118,19 @@ public final class Rates implements AutoCloseable {
             line.add(String.format(Locale.ROOT, "%s=%.1f", total.getKey(), more / seconds));
         }
         return any ? Optional.of(line.toString()) : Optional.empty();
+    }
+
+    /** How many were sent away in between, of what; empty = nobody. */
+    static Optional<String> refusals(Map<String, Double> before, Map<String, Double> now) {
+        StringJoiner line = new StringJoiner(" ");
+        now.forEach(
+                (name, total) -> {
+                    double more = total - before.getOrDefault(name, 0.0);
+                    if (more > 0) {
+                        line.add(String.format(Locale.ROOT, "%s=%.0f", name, more));
+                    }
+                });
+        return line.length() == 0 ? Optional.empty() : Optional.of(line.toString());
     }
 
     @Override

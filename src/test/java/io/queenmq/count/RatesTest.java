@@ -22,6 +22,16 @@ class RatesTest {
     }
 
     @Test
+    void whoIsSentAwayIsCountedByWhatItWanted() {
+        assertEquals(
+                Optional.of("polls=3 pushes=10"),
+                Rates.refusals(
+                        new TreeMap<>(Map.of("polls", 1.0, "pushes", 0.0, "requests", 7.0)),
+                        new TreeMap<>(Map.of("polls", 4.0, "pushes", 10.0, "requests", 7.0))));
+        assertEquals(Optional.empty(), Rates.refusals(Map.of("polls", 1.0), Map.of("polls", 1.0)));
+    }
+
+    @Test
     void whoDoesNothingSaysNothing() {
         assertEquals(Optional.empty(), Rates.line(totals(10, 5), totals(10, 5), 10));
     }
