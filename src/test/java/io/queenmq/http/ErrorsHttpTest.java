@@ -35,7 +35,9 @@ class ErrorsHttpTest {
 
     @ParameterizedTest
     @CsvSource({
-        "GET, /",
+        "POST, /",
+        "GET, //",
+        "GET, /nothing",
         "GET, /api/v1/push",
         "GET, /api/v1/nothing",
         "POST, /api/v1/pop/queue/q",
