@@ -2,11 +2,12 @@
 -- transaction. Each kind of operation is one statement, however many keys it has. One instant
 -- decides for all of them what is still there.
 --
--- Two calls never wait for each other in a circle. A call first makes the rows it may need, in byte
--- order of (namespace, key), while it holds only rows that it has made; then it locks the rows
--- of all its operations, in the same order; then it writes, and waits for nothing more. In both
--- steps it so waits for a later key than those it holds, and what is made and not committed nobody
--- sees who locks: a circle would have to lie within one step, and there keys only ascend.
+-- Two calls never wait for each other in a circle. A call first makes the rows that it needs and
+-- does not find, in byte order of (namespace, key), while it holds only rows that it has made; then
+-- it locks the rows of all its operations, in the same order; then it writes, and waits for nothing
+-- more. In both steps it so waits for a later key than those it holds, and what is made and not
+-- committed nobody sees who locks: a circle would have to lie within one step, and there keys only
+-- ascend.
 -- Rows should not go away between the steps: a delete leaves its row, expired since ever, to the
 -- job that removes expired keys.
 
@@ -60,7 +61,8 @@ as $$
 declare
     v_now timestamptz := clock_timestamp();
     v_writes boolean := p_ops && '{put,delete,incr}';
-    -- Operations that make their key if it is absent, and those of a key that is.
+    -- Operations that make their key if it is absent, and those of a key that is, or has ended:
+    -- whoever removes it may not have committed yet, and making it waits for that.
     v_makers integer[] := '{}';
     v_absent integer[] := '{}';
     -- Operations that have taken effect.
@@ -80,12 +82,13 @@ declare
 begin
     if p_ops && '{put,incr}' then
         select coalesce(array_agg(i.item), '{}'),
-               coalesce(array_agg(i.item) filter (where k.version is null), '{}')
+               coalesce(array_agg(i.item) filter (
+                   where k.version is null or k.expires_at <= v_now), '{}')
         into v_makers, v_absent
         from unnest(p_ops, p_namespaces, p_keys, p_expects, p_deltas, p_mins, p_maxs)
             with ordinality as i (op, namespace, key, expect, delta, least, most, item)
         left join lateral (
-            select k.version
+            select k.version, k.expires_at
             from queen_store.kv k
             where k.tenant_id = p_tenant_id and k.namespace = i.namespace and k.key = i.key
             limit 1) k on true

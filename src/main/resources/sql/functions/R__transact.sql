@@ -223,8 +223,8 @@ comment on function queen_store.settled_acks(
 --                          others: come again
 -- Raises     QN400 bad_request (as append, change_timers); QN409 kv_precondition, QN409 duplicate,
 --            QN409 ack_rejected, QN503 busy are raised to undo what was done, and caught here
--- Cost       as apply_kv, change_timers, append and ack_bundle, one subtransaction; with keys or
---            timers or without pushes that of note_bundle
+-- Cost       as apply_kv, change_timers, append and ack_bundle, one subtransaction; with keys,
+--            timers or a failed message, or without pushes, that of note_bundle
 create or replace function queen_store.transact(
     p_bundle_id uuid,
     -- The answer to this very bundle was lost, and the process that ran it is gone.

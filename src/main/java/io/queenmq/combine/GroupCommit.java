@@ -9,7 +9,9 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
@@ -73,8 +75,8 @@ public final class GroupCommit<C> {
     public record Config(String name, int calls, int members, int items, int waitingForOthers) {}
 
     /**
-     * A call costs much the same for one transaction as for this many: as long as fewer wait, one
-     * call at a time is as quick and leaves the processors to others.
+     * A call for one transaction costs half as much as one for this many: as long as fewer wait,
+     * one call at a time is as quick and leaves the processors to others.
      */
     private static final int COMPANY = 16;
 
@@ -128,7 +130,9 @@ public final class GroupCommit<C> {
     private final ArrayDeque<Member<C>> waiting = new ArrayDeque<>();
     private final Set<Object> touched = new HashSet<>();
     private int callsUnderWay;
-    private int membersUnderWay;
+
+    /** Transactions under way that might have shared their calls. */
+    private int companyUnderWay;
 
     /** Most transactions of the next call: fewer after one that had no effect. */
     private int membersMax;
@@ -283,7 +287,7 @@ public final class GroupCommit<C> {
             }
             waiting.removeIf(member -> member.stage == Stage.UNDER_WAY);
             callsUnderWay++;
-            membersUnderWay += group.size();
+            companyUnderWay += company(group);
             Member<C> leader = group.getFirst();
             leader.group = group;
             leader.stage = Stage.LEADS;
@@ -291,31 +295,39 @@ public final class GroupCommit<C> {
         }
     }
 
-    /** The one that has waited longest and touches nothing under way, and who may go with it. */
+    /** Who may go together. */
+    private static final class Group<C> {
+        final List<Member<C>> members = new ArrayList<>();
+        int items;
+    }
+
+    /** The first call that is due, in the order of who has waited longest; empty = none is. */
     private List<Member<C>> nextGroup() {
-        List<Member<C>> group = new ArrayList<>();
-        // Of the group, and of those who stay behind: nobody overtakes them on what they wait for.
+        // Of all who stand before: nobody overtakes them on what they wait for.
         Set<Object> taken = new HashSet<>();
-        int items = 0;
+        Map<Object, Group<C>> groups = new LinkedHashMap<>();
         for (Member<C> member : waiting) {
             boolean free = isFree(member, taken);
             taken.addAll(member.terms.touches());
             if (!free) {
                 continue;
             }
-            if (group.isEmpty() && !isDue(member)) {
-                break;
+            Object company = member.alone ? member : Objects.requireNonNull(member.terms.company());
+            Group<C> group = groups.computeIfAbsent(company, key -> new Group<>());
+            if (group.members.isEmpty() || group.items + member.terms.items() <= config.items()) {
+                group.members.add(member);
+                group.items += member.terms.items();
             }
-            if (group.isEmpty() || mayJoin(member, group.getFirst(), items)) {
-                group.add(member);
-                items += member.terms.items();
-            }
-            boolean byItself = member.alone && group.getFirst() == member;
-            if (byItself || group.size() >= membersMax) {
+            if (group.members.size() == membersMax) {
                 break;
             }
         }
-        return group;
+        for (Group<C> group : groups.values()) {
+            if (isDue(group.members)) {
+                return group.members;
+            }
+        }
+        return List.of();
     }
 
     private boolean isFree(Member<C> member, Set<Object> taken) {
@@ -327,21 +339,16 @@ public final class GroupCommit<C> {
         return true;
     }
 
-    private boolean mayJoin(Member<C> member, Member<C> first, int items) {
-        return !member.alone
-                && Objects.equals(member.terms.company(), first.terms.company())
-                && items + member.terms.items() <= config.items();
-    }
-
     /**
      * While others are under way, the next call waits until it is worth its cost and as large as
-     * they are, or for a short time.
+     * they are, or for a short time. Calls for one that may share with nobody count for nothing.
      */
-    private boolean isDue(Member<C> first) {
-        return first.alone
-                || callsUnderWay == 0
-                || waiting.size() >= Math.max(COMPANY, membersUnderWay)
-                || clock.nanos() - first.companyUntil >= 0;
+    private boolean isDue(List<Member<C>> group) {
+        long now = clock.nanos();
+        return companyUnderWay == 0
+                || group.getFirst().alone
+                || group.size() >= Math.min(membersMax, Math.max(COMPANY, companyUnderWay))
+                || group.stream().anyMatch(member -> now - member.companyUntil >= 0);
     }
 
     // -- calls -----------------------------------------------------------------------------------
@@ -377,7 +384,7 @@ public final class GroupCommit<C> {
             failure = bug(e);
         }
         if (waits && waitingForOthers.tryAcquire()) {
-            leaveRoom();
+            leaveRoom(member);
             try {
                 failure = null;
                 calls.patiently(member.call);
@@ -401,15 +408,19 @@ public final class GroupCommit<C> {
     }
 
     /** What it touches stays its own while it waits. */
-    private void leaveRoom() {
+    private void leaveRoom(Member<C> member) {
         state.lock();
         try {
             callsUnderWay--;
-            membersUnderWay--;
+            companyUnderWay -= company(List.of(member));
             dispatch();
         } finally {
             state.unlock();
         }
+    }
+
+    private int company(List<Member<C>> group) {
+        return group.getFirst().alone ? 0 : group.size();
     }
 
     private void done(Member<C> member, @Nullable RuntimeException failure) {
@@ -434,7 +445,7 @@ public final class GroupCommit<C> {
         state.lock();
         try {
             callsUnderWay--;
-            membersUnderWay -= group.size();
+            companyUnderWay -= company(group);
             if (tookEffect || failure != null) {
                 // Who has been taken apart, or goes alone anyhow, says nothing of those who share.
                 if (failure == null && !group.getFirst().alone) {

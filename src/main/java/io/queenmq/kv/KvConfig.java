@@ -29,17 +29,11 @@ public record KvConfig(
         KvRates rates,
         QuotaConfig quotas) {
 
-    /** Longest value that the table takes. */
-    public static final int VALUE_BYTES_CEILING = 1 << 20;
-
-    /** Longest key that the table takes. */
-    public static final int KEY_BYTES_CEILING = 512;
-
     /** Every default, beside a pool of that many connections. */
     public static KvConfig of(int poolSize) {
         return new KvConfig(
                 65_536,
-                KEY_BYTES_CEILING,
+                512,
                 256,
                 1_024,
                 4 << 20,

@@ -1,151 +1,26 @@
 package io.queenmq.combine;
 
-import static java.util.stream.Collectors.joining;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
 import io.queenmq.testkit.Await;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
-import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
-class GroupCommitTest {
-    private static final Duration LONG = Duration.ofSeconds(50);
-
-    private record Job(String name, String company, Set<String> touches) {
-        static Job of(String name, String... touches) {
-            return new Job(name, "c", Set.of(touches));
-        }
-
-        GroupCommit.Terms terms() {
-            return new GroupCommit.Terms(company.isEmpty() ? null : company, touches, 1);
-        }
-    }
-
-    /** Calls wait at a gate; which were made is on record. */
-    private static final class Gated implements GroupCommit.Calls<Job> {
-        final Semaphore gate = new Semaphore(0);
-        final Semaphore patientGate = new Semaphore(0);
-        final LinkedBlockingQueue<String> begun = new LinkedBlockingQueue<>();
-        final Map<String, Failure> fails = new ConcurrentHashMap<>();
-        volatile String spoiler = "";
-        final Set<String> held = ConcurrentHashMap.newKeySet();
-
-        @Override
-        public boolean together(List<Job> jobs) {
-            enter("together", jobs, gate);
-            return jobs.stream().noneMatch(job -> job.name().equals(spoiler));
-        }
-
-        @Override
-        public void alone(Job job) {
-            enter("alone", List.of(job), gate);
-            if (held.contains(job.name())) {
-                throw new QueenException(Failure.BUSY, "held");
-            }
-        }
-
-        @Override
-        public void patiently(Job job) {
-            enter("patiently", List.of(job), patientGate);
-        }
-
-        private void enter(String kind, List<Job> jobs, Semaphore at) {
-            begun.add(kind + " " + String.join(" ", jobs.stream().map(Job::name).toList()));
-            at.acquireUninterruptibly();
-            for (Job job : jobs) {
-                Failure failure = fails.get(job.name());
-                if (failure != null) {
-                    throw new QueenException(failure, job.name());
-                }
-            }
-        }
-    }
-
-    private final Metrics metrics = new Metrics();
-    private final Gated calls = new Gated();
-
-    @AfterEach
-    void stop() {
-        metrics.close();
-    }
-
-    private GroupCommit<Job> group(int callsMax, int members) {
-        return group(callsMax, members, Clock.SYSTEM);
-    }
-
-    private GroupCommit<Job> group(int callsMax, int members, Clock clock) {
-        return new GroupCommit<>(
-                new GroupCommit.Config("test", callsMax, members, 100, 1), calls, metrics, clock);
-    }
-
-    private static CompletableFuture<Boolean> later(GroupCommit<Job> group, Job job) {
-        return later(group, job, LONG);
-    }
-
-    private static CompletableFuture<Boolean> later(
-            GroupCommit<Job> group, Job job, Duration patience) {
-        CompletableFuture<Boolean> outcome = new CompletableFuture<>();
-        Thread.startVirtualThread(
-                () -> {
-                    try {
-                        outcome.complete(group.carryOut(job, job.terms(), patience));
-                    } catch (RuntimeException e) {
-                        outcome.completeExceptionally(e);
-                    }
-                });
-        return outcome;
-    }
-
-    /** One is in its call, and these wait behind it in this order. */
-    private List<CompletableFuture<Boolean>> queue(GroupCommit<Job> group, Job... jobs)
-            throws InterruptedException {
-        List<CompletableFuture<Boolean>> outcomes = new ArrayList<>();
-        outcomes.add(later(group, jobs[0]));
-        assertEquals("alone " + jobs[0].name(), calls.begun.take());
-        for (int i = 1; i < jobs.length; i++) {
-            outcomes.add(later(group, jobs[i]));
-            int waiting = i;
-            Await.until("it waits", () -> group.waiting() == waiting);
-        }
-        return outcomes;
-    }
-
-    private static void assertDone(List<CompletableFuture<Boolean>> outcomes) {
-        outcomes.forEach(outcome -> assertTrue(outcome.join()));
-    }
-
-    private static Failure failure(CompletableFuture<Boolean> outcome) {
-        CompletionException thrown = assertThrows(CompletionException.class, outcome::join);
-        return assertInstanceOf(QueenException.class, thrown.getCause()).failure();
-    }
-
+class GroupCommitTest extends GroupCommitScene {
     @Test
     void whoComesWhileACallIsUnderWaySharesTheNext() throws InterruptedException {
         GroupCommit<Job> group = group(1, 9);
@@ -156,40 +31,6 @@ class GroupCommitTest {
         assertEquals("together b c d", calls.begun.take());
         assertEquals(2, metrics.value("queen_test_group_calls_total"));
         assertEquals(4, metrics.value("queen_test_group_members_total"));
-    }
-
-    @Test
-    void besideACallAnotherBeginsWhenItIsWorthItsCost() throws InterruptedException {
-        AtomicLong nanos = new AtomicLong();
-        GroupCommit<Job> group =
-                group(
-                        4,
-                        64,
-                        new Clock() {
-                            @Override
-                            public Instant now() {
-                                return Instant.EPOCH;
-                            }
-
-                            @Override
-                            public long nanos() {
-                                return nanos.get();
-                            }
-                        });
-        Job[] jobs = IntStream.range(0, 16).mapToObj(i -> Job.of("j" + i)).toArray(Job[]::new);
-        List<CompletableFuture<Boolean>> outcomes = queue(group, jobs);
-        outcomes.add(later(group, Job.of("last")));
-        assertEquals(
-                "together "
-                        + Arrays.stream(jobs).skip(1).map(Job::name).collect(joining(" "))
-                        + " last",
-                calls.begun.take());
-        outcomes.add(later(group, Job.of("lone")));
-        Await.until("it waits", () -> group.waiting() == 1);
-        nanos.addAndGet(Duration.ofMillis(2).toNanos());
-        assertEquals("alone lone", calls.begun.take());
-        calls.gate.release(3);
-        assertDone(outcomes);
     }
 
     @Test

@@ -194,7 +194,18 @@ class KvProceduresTest {
     @Test
     void whatCannotBeRightIsRefused() throws SQLException {
         assertTrue(refused("select * from queen.kv_put('No', 'k', '1', 1)").contains("namespace"));
-        assertTrue(refused("select * from queen.kv_put($, '', '1', 1)").contains("key must"));
+        for (String namespace : List.of("repeat('n', 65)", "E'two\\nlines'", "E'end\\n'", "null")) {
+            assertTrue(
+                    refused("select * from queen.kv_put(" + namespace + ", 'k', '1', 1)")
+                            .contains("namespace"),
+                    namespace);
+        }
+        for (String key : List.of("''", "repeat('k', 513)", "null")) {
+            assertTrue(
+                    refused("select * from queen.kv_put($, " + key + ", '1', 1)")
+                            .contains("key must"),
+                    key);
+        }
         assertTrue(refused("select * from queen.kv_put($, 'k', null, 1)").contains("value"));
         assertTrue(refused("select * from queen.kv_put($, 'k', '1', 0)").contains("ttl must"));
         assertTrue(refused("select * from queen.kv_put($, 'k', '1', 1, -1)").contains("expect"));
@@ -206,6 +217,21 @@ class KvProceduresTest {
         assertTrue(
                 refused("select * from queen.kv_put($, 'k', to_json(repeat('x', 65536))," + " 1)")
                         .contains("65536 bytes, got 65538"));
+    }
+
+    @Test
+    void anOldSnapshotChangesNothingThatChangedSince() throws SQLException {
+        ask("select queen.kv_put($, 'k', '1', 60)");
+        other.setAutoCommit(false);
+        other.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+        ask(other, "select count(*) from queen.kv_get($, 'k')");
+        ask("select queen.kv_put($, 'k', '2', 60)");
+        String late = "select queen.kv_put($, 'k', '3', 60)";
+        SQLException refusal = assertThrows(SQLException.class, () -> ask(other, late));
+        assertEquals("40001", refusal.getSQLState());
+        other.rollback();
+        other.setAutoCommit(true);
+        assertEquals("2", ask("select value from queen.kv_get($, 'k')"));
     }
 
     private String refused(String sql) {

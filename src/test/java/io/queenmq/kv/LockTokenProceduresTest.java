@@ -123,27 +123,16 @@ class LockTokenProceduresTest {
     }
 
     @Test
-    void whoWaitsForARowThatIsRemovedHasAHigherTokenOrIsToldToComeAgain() throws Exception {
+    void whoWaitsForARowThatIsRemovedHasAHigherToken() throws Exception {
         long released = held(acquire(one));
         assertEquals("applied", release(one, released));
         one.setAutoCommit(false);
         assertEquals("1", prune(one));
-        Future<String> waiting =
-                threads.submit(
-                        () -> {
-                            try {
-                                return acquire(other);
-                            } catch (SQLException e) {
-                                return e.getSQLState();
-                            }
-                        });
+        Future<String> waiting = threads.submit(() -> acquire(other));
         awaitLock(other);
         one.commit();
         one.setAutoCommit(true);
-        String answer = waiting.get();
-        if (!answer.equals("40001")) {
-            assertTrue(held(answer) > released);
-        }
+        assertTrue(held(waiting.get()) > released);
         assertEquals("0", prune(one), "what is held stays");
     }
 

@@ -11,6 +11,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.push.AppendCall.Verdict;
 import io.queenmq.segment.Frame;
+import io.queenmq.segment.FrameWriter;
+import io.queenmq.segment.Segment;
 import io.queenmq.testkit.Contract;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -380,8 +382,34 @@ class PushProceduresTest extends PushScene {
         refused(AppendCall.of(lane, "x").segment(1, 2, new byte[16], new byte[5]));
         refused(AppendCall.of(lane, "x").segment(1, 0, new byte[0], new byte[0]));
         refused(AppendCall.of(lane, "x").segment(1, 1_001, new byte[16_016], new byte[5]));
+        refused(single(lane).segment(1, 2, new byte[16], new byte[5]));
+        refused(single(lane).segment(1, 0, new byte[0], new byte[5]));
+        refused(single(lane).segment(1, 1_001, new byte[16_016], new byte[5]));
+        refused(single(lane).segment(2, 1, new byte[16], new byte[5]));
+        refused(single(lane).segment(0, 1, new byte[16], new byte[5]));
         assertEquals("0", segments(lane));
         assertTrue(new AppendCall().run(first).isEmpty());
+    }
+
+    /** A lane-batch whose only segment is still to be told. */
+    private static AppendCall single(long lane) {
+        return new AppendCall().lane(lane, lane, List.of());
+    }
+
+    @Test
+    void segmentsComeInAnyOrderOfTheirLanes() throws SQLException {
+        long a = lane("a");
+        long b = lane("b");
+        AppendCall call = single(a).lane(b, b, List.of());
+        int at = 0;
+        for (int lane : new int[] {2, 1, 2}) {
+            Segment segment = FrameWriter.segments(messages("m" + lane + "-" + at++)).getFirst();
+            call.segment(lane, 1, segment.keys(), segment.frames());
+        }
+        call.run(first);
+        assertEquals("1", segments(a));
+        assertEquals("2", segments(b));
+        assertEquals(List.of("0|0", "1|1"), page(b, 0, 1, 1_000, 10).reversed());
     }
 
     @Test
