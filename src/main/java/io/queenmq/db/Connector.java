@@ -29,6 +29,9 @@ final class Connector implements DataSource {
 
     private static final Driver DRIVER = new Driver();
 
+    /** Logs are rotated, and who reads them later sees that it goes on. */
+    private static final long TOLD_AGAIN_NANOS = Duration.ofMinutes(5).toNanos();
+
     private final DatabaseConfig config;
     private final String bootId;
     private final String options;
@@ -36,8 +39,22 @@ final class Connector implements DataSource {
     private final AtomicLong opened = new AtomicLong();
     private final AtomicReference<@Nullable Outage> outage = new AtomicReference<>();
 
-    /** No connection could be opened since then; the error is the last one. */
-    record Outage(long sinceNanos, SQLException error) {}
+    /**
+     * No connection could be opened since then; the error is the last one, the sentence the one
+     * that was logged last, and when.
+     */
+    record Outage(long sinceNanos, SQLException error, String told, long toldNanos) {
+        /** Whether the log does not know it yet, or heard it long ago. */
+        private boolean isNews(String sentence, long nanos) {
+            return !told.equals(sentence) || nanos - toldNanos >= TOLD_AGAIN_NANOS;
+        }
+
+        private Outage goesOn(SQLException latest, String sentence, long nanos) {
+            return isNews(sentence, nanos)
+                    ? new Outage(sinceNanos, latest, sentence, nanos)
+                    : new Outage(sinceNanos, latest, told, toldNanos);
+        }
+    }
 
     Connector(DatabaseConfig config, Clock clock) {
         this(config, clock, "");
@@ -107,19 +124,29 @@ final class Connector implements DataSource {
             }
             return connection;
         } catch (SQLException e) {
-            Outage before =
-                    outage.getAndUpdate(
-                            known ->
-                                    new Outage(
-                                            known == null ? clock.nanos() : known.sinceNanos(), e));
-            if (before == null) {
-                LOG.log(
-                        Level.WARNING,
-                        "the database cannot be reached address={0} error={1}",
-                        config,
-                        TlsFailure.sentence(config, e));
-            }
+            failed(e);
             throw e;
+        }
+    }
+
+    /** Of many that fail at once, and go on to, one tells. */
+    private void failed(SQLException error) {
+        String sentence = TlsFailure.sentence(config, error);
+        long nanos = clock.nanos();
+        Outage before =
+                outage.getAndUpdate(
+                        known ->
+                                known == null
+                                        ? new Outage(nanos, error, sentence, nanos)
+                                        : known.goesOn(error, sentence, nanos));
+        if (before == null || before.isNews(sentence, nanos)) {
+            long since = before == null ? nanos : before.sinceNanos();
+            LOG.log(
+                    Level.WARNING,
+                    "the database cannot be reached address={0} after_ms={1} error={2}",
+                    config,
+                    Long.toString((nanos - since) / 1_000_000),
+                    sentence);
         }
     }
 

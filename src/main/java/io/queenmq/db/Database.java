@@ -277,6 +277,17 @@ public final class Database implements AutoCloseable {
     }
 
     /**
+     * Why the owner of a {@linkplain #openDedicated dedicated} connection gives it up.
+     *
+     * @param what the connection, for the log
+     * @return {@code DATABASE_AWAY}; or {@code INTERNAL}, if the server serves it and refuses a
+     *     statement: opening another does not help
+     */
+    public static QueenException ended(String what, SQLException error) {
+        return Refusals.ended(what, error);
+    }
+
+    /**
      * Ends a server process whose connection broke, so that what it was doing is decided: after
      * {@code true} its transaction has committed or is undone, and holds no lock.
      *

@@ -89,7 +89,7 @@ final class Refusals {
                 return new QueenException(failure, detail == null ? failure.code() : detail, error);
             }
         }
-        if (state.equals("25006") || state.startsWith("53") || state.startsWith("08")) {
+        if (refusesWork(state) || state.startsWith("08")) {
             return new QueenException(
                     Failure.DATABASE_AWAY, "the database refuses work: " + text(error), error);
         }
@@ -112,6 +112,19 @@ final class Refusals {
     static QueenException away(SQLException error) {
         return new QueenException(
                 Failure.DATABASE_AWAY, "the database cannot be reached at the moment", error);
+    }
+
+    /** A connection that has an owner is of no use any more. */
+    static QueenException ended(String what, SQLException error) {
+        String state = stateOf(error);
+        return tellsOfTheEnd(state) || refusesWork(state)
+                ? new QueenException(Failure.DATABASE_AWAY, what + " is lost", error)
+                : new QueenException(Failure.INTERNAL, what + " is refused: " + text(error), error);
+    }
+
+    /** It takes no writes, or has no room. */
+    private static boolean refusesWork(String state) {
+        return state.equals("25006") || state.startsWith("53");
     }
 
     /** The server is there and every connection stayed in use; nothing was sent. */

@@ -6,7 +6,6 @@ import io.queenmq.hint.HintOutbox;
 import io.queenmq.hint.HintSink;
 import io.queenmq.hint.HintText;
 import io.queenmq.metrics.Metrics;
-import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
 import io.queenmq.runtime.Loop;
@@ -20,6 +19,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
+import org.postgresql.util.PSQLState;
 
 /**
  * Carries hints by LISTEN and NOTIFY on two connections of its own, which open again by themselves.
@@ -143,19 +143,16 @@ public final class NotifyCarrier implements AutoCloseable {
                 }
             }
         } catch (SQLException e) {
-            throw broken(e);
+            throw Database.ended("the connection for hints", e);
         } finally {
             listening = false;
         }
     }
 
-    private static QueenException broken(SQLException error) {
-        return new QueenException(Failure.DATABASE_AWAY, "the connection for hints is lost", error);
-    }
-
     private static void probe(Connection connection) throws SQLException {
         if (!connection.isValid(PROBE_SECONDS)) {
-            throw new SQLException("the carrier's connection is dead");
+            throw new SQLException(
+                    "the carrier's connection is dead", PSQLState.CONNECTION_FAILURE.getState());
         }
     }
 
@@ -180,7 +177,6 @@ public final class NotifyCarrier implements AutoCloseable {
             try (PreparedStatement statement = connection.prepareStatement(NOTIFY)) {
                 statement.setString(1, CHANNEL);
                 while (true) {
-                    atWork.run();
                     String text = outbox.take(WAIT);
                     if (text.isEmpty()) {
                         probe(connection);
@@ -188,10 +184,12 @@ public final class NotifyCarrier implements AutoCloseable {
                         send(statement, text);
                         LockSupport.parkNanos(SEND_PAUSE_NANOS);
                     }
+                    // Not before: a connection on which nothing can be sent is no success.
+                    atWork.run();
                 }
             }
         } catch (SQLException e) {
-            throw broken(e);
+            throw Database.ended("the connection for hints", e);
         }
     }
 

@@ -7,6 +7,8 @@ import io.queenmq.model.QueenException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -54,6 +56,11 @@ public final class Loop implements AutoCloseable {
 
     /** Touched by the loop's own thread alone. */
     private int failedInARow;
+
+    /**
+     * Kinds of failures told since the last success: a bug that begins in an outage is no repeat.
+     */
+    private final Set<Object> told = new HashSet<>();
 
     private Loop(String name, Duration pause, StandingStep step, Metrics metrics, Clock clock) {
         this.name = name;
@@ -141,6 +148,7 @@ public final class Loop implements AutoCloseable {
     private void succeeded() {
         lastSuccessNanos = clock.nanos();
         failedInARow = 0;
+        told.clear();
     }
 
     private void runOnce() {
@@ -160,11 +168,15 @@ public final class Loop implements AutoCloseable {
     }
 
     /**
-     * With the stack once, unless it is a refusal that may pass: that has a sentence. In an outage
-     * all loops fail for as long as it lasts, and who opens connections says so.
+     * With the stack once per kind, unless it is a refusal that may pass: that has a sentence. In
+     * an outage all loops fail for as long as it lasts, and who opens connections says so.
      */
     private void report(Throwable failure) {
-        boolean first = failedInARow == 0;
+        boolean first =
+                told.add(
+                        failure instanceof QueenException refusal
+                                ? refusal.failure()
+                                : failure.getClass());
         if (!(failure instanceof QueenException refusal)
                 || refusal.failure().retry() == Failure.Retry.NEVER) {
             if (first) {

@@ -3,10 +3,12 @@ package io.queenmq.db;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.queenmq.db.Refusals.Verdict;
+import io.queenmq.model.Failure;
 import java.io.EOFException;
 import java.sql.SQLException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.util.PSQLException;
 import org.postgresql.util.PSQLState;
@@ -48,6 +50,22 @@ class RefusalsTest {
             error.setNextException(ofDriver(PSQLState.CONNECTION_FAILURE));
             assertEquals(Verdict.LOST, Refusals.verdict(error), state);
         }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "08006, DATABASE_AWAY",
+        "57P01, DATABASE_AWAY",
+        "57P05, DATABASE_AWAY",
+        "53300, DATABASE_AWAY",
+        "25006, DATABASE_AWAY",
+        "42501, INTERNAL",
+        "42601, INTERNAL",
+        "0A000, INTERNAL",
+        "54000, INTERNAL"
+    })
+    void aConnectionThatIsServedAndRefusedIsNoOutage(String state, Failure failure) {
+        assertEquals(failure, Refusals.ended("it", ofServer("FATAL", state)).failure());
     }
 
     /** The driver may fail as it reads the answer to what has committed. */

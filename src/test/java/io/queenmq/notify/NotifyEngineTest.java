@@ -6,6 +6,7 @@ import static io.queenmq.testkit.ConsumeEngine.sized;
 import static io.queenmq.testkit.ConsumeEngine.waiting;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.ack.AckStatus;
 import io.queenmq.pop.PopRequest;
@@ -15,6 +16,7 @@ import io.queenmq.runtime.Clock;
 import io.queenmq.testkit.Await;
 import io.queenmq.testkit.ConsumeEngine;
 import io.queenmq.testkit.Contract;
+import io.queenmq.testkit.LogCapture;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -87,6 +89,19 @@ class NotifyEngineTest {
         CompletableFuture<PopResult> next = park(second, queueMode("healed too"));
         first.push("healed too", "a", "2");
         assertEquals(List.of("2"), payloads(next.get(30, TimeUnit.SECONDS)));
+    }
+
+    /** It is no outage, so the log says why nobody is told, as of any bug. */
+    @Test
+    void whatTheServerRefusesIsToldWithItsReason() {
+        try (LogCapture log = new LogCapture()) {
+            first.rows("alter function pg_catalog.pg_notify(text, text) rename to gone");
+            killOthers();
+            first.outbox.everythingChanged();
+            String reason = "QueenException: the connection for hints is refused: ERROR: function";
+            Await.until("the reason", () -> log.text().contains(reason));
+            assertTrue(log.text().contains("\tat io.queenmq.notify.NotifyCarrier"), log.text());
+        }
     }
 
     @Test

@@ -10,6 +10,7 @@ import io.queenmq.model.QueenException;
 import io.queenmq.testkit.LogCapture;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -57,17 +58,14 @@ class LoopTest {
                                     "the database cannot be reached",
                                     new IllegalStateException(
                                             "outer", new IllegalStateException("refused\nmore"))),
-                            new QueenException(Failure.DATABASE_AWAY, "still"),
-                            new IllegalStateException("a bug"));
+                            new QueenException(Failure.DATABASE_AWAY, "still"));
             String lines =
                     String.join("\n", all.lines().filter(l -> l.contains("loop=test")).toList());
             assertEquals(
                     """
                     WARNING background loop failed, it goes on loop=test\
                      error=the database cannot be reached: refused
-                    FINE background loop failed again, it goes on loop=test times=2 error=still
-                    WARNING background loop failed again, it goes on loop=test times=3\
-                     error=java.lang.IllegalStateException: a bug"""
+                    FINE background loop failed again, it goes on loop=test times=2 error=still"""
                             .replace(" background", " io.queenmq.runtime.Loop background"),
                     lines);
             assertFalse(all.contains("\tat "), all);
@@ -76,6 +74,39 @@ class LoopTest {
             String all = logged(log, new IllegalStateException("a bug"));
             assertTrue(all.contains("WARNING io.queenmq.runtime.Loop background loop failed"), all);
             assertTrue(all.contains("\tat io.queenmq.runtime.LoopTest"), all);
+        }
+    }
+
+    /** Whatever else fails before it: without its stack nobody finds it. */
+    @Test
+    void eachKindOfFailureIsToldInFullOnceUntilTheNextSuccess() throws InterruptedException {
+        QueenException away = new QueenException(Failure.DATABASE_AWAY, "away");
+        try (LogCapture log = new LogCapture()) {
+            String all =
+                    logged(
+                            log,
+                            away,
+                            new IllegalStateException("a bug"),
+                            away,
+                            new IllegalStateException("a bug"),
+                            new QueenException(Failure.INTERNAL, "another"),
+                            new QueenException(Failure.INTERNAL, "another"));
+            assertEquals(
+                    List.of(
+                            "WARNING failed, it goes on loop=test error=away: away",
+                            "WARNING failed, it goes on loop=test",
+                            "java.lang.IllegalStateException: a bug",
+                            "FINE failed again, it goes on loop=test times=3 error=away",
+                            "WARNING failed again, it goes on loop=test times=4"
+                                    + " error=java.lang.IllegalStateException: a bug",
+                            "WARNING failed, it goes on loop=test",
+                            new QueenException(Failure.INTERNAL, "another").toString(),
+                            "WARNING failed again, it goes on loop=test times=6 error="
+                                    + new QueenException(Failure.INTERNAL, "another")),
+                    all.replace("io.queenmq.runtime.Loop background loop ", "")
+                            .lines()
+                            .filter(line -> !line.startsWith("\t"))
+                            .toList());
         }
     }
 
