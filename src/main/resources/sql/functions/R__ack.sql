@@ -2,7 +2,7 @@
 -- the whole leased batch by its lease; ack_messages takes everything else, by message key.
 
 -- queen_store.ack_batches: commits whole leased batches of many callers.
--- Called by  AckProcedures
+-- Called by  AckProcedures, transact
 -- Locks      cursors, skip locked: only those that still hold that lease and batch; groups at a
 --            group's first ack ever, skip locked
 -- Returns    one row per input: released; noop = acknowledged before; busy = locked by somebody

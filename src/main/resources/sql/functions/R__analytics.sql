@@ -3,7 +3,7 @@
 
 -- queen_store.bucket_at: the beginning of the bucket of so many minutes that a point in time is in.
 -- Called by  add_buckets, read_buckets, read_parked, read_samples, show_retention, show_volume,
---            read_overview
+--            read_overview, show_queue_ops, show_workload, show_system_metrics, queue_rates
 -- Locks      none
 -- Returns    buckets of all widths are counted from the same moment, so that wide ones end where
 --            narrow ones do

@@ -2,7 +2,7 @@
 
 -- queen_store.provision_lanes: the lanes of one call of the SQL API, made where missing. Unlike the
 -- broker, an application's transaction waits when another one is making the same name.
--- Called by  queen.push
+-- Called by  queen.push, replay_dead_letter
 -- Locks      advisory on the names of missing queues, then of missing lanes, by name, waits; queues
 --            and partitions: new rows
 -- Returns    one row per input, in order

@@ -6,7 +6,8 @@
 -- queen_store.add_counts: says what has changed.
 -- Called by  flush_counts, queen.push, queen.pop, queen.ack, queen.transact, ensure_lanes, expire,
 --            remove_idle_lanes, seek_queue, seek_lane, update_subscription, delete_group,
---            register_group, release_lease, count_dead_letters_gone, replay_dead_letter
+--            register_group, release_lease, count_dead_letters_gone, replay_dead_letter,
+--            fail_timers
 -- Locks      none: count_deltas: new rows
 -- Returns    nothing
 -- Cost       1 statement, one row per (queue, group) that changed; none where nothing did. An array
@@ -199,7 +200,7 @@ comment on function queen_store.fold_counts(integer) is
     'Adds what was said to the counts and to the buckets, and takes it away. Locks: count_deltas, skip locked; counts and queue_epochs: rows that change, by key; waits; queue_buckets, by key; totals: the row; waits.';
 
 -- queen_store.running_counts: the sums as they are now, counts and what waits to be added to them.
--- Called by  count_lanes, settle_counts, told_amounts, lane_count
+-- Called by  count_lanes, settle_counts, told_amounts, lane_counts
 -- Locks      none
 -- Returns    one row per (queue, group) of these queues, null = of all; those without a row in
 --            counts have counted_at null
@@ -307,10 +308,10 @@ begin
             limit 1) p
     ),
     consumer as materialized (
-        select t.queue_id, g.id, g.name, g.generation
+        select t.queue_id, g.id, g.name
         from unnest(v_targets) t (queue_id)
         cross join lateral (
-            select g.id, g.name, g.generation
+            select g.id, g.name
             from queen_store.groups g
             where g.queue_id = t.queue_id
             offset 0) g
@@ -765,7 +766,9 @@ comment on function queen_store.drop_counts(integer) is
     'Removes counts of queues and epochs that are gone. Locks: none: counts, oldest_lanes, queue_epochs, liveness: rows that nobody changes any more.';
 
 -- queen_store.told_amounts: the sums as numbers of messages.
--- Called by  told_counts, list_labels, read_overview, read_depth, list_groups
+-- Called by  told_counts, list_labels, read_overview, read_depth, list_groups, show_status,
+--            show_queue_ops, show_workers, show_partition_liveness, show_dead_letter_signatures,
+--            storage_pins
 -- Locks      none
 -- Returns    one row per live queue of these (null = all) that something is known of (group 0), and
 --            one per group of it. What a group has not consumed is null where it is not registered,
@@ -844,7 +847,7 @@ comment on function queen_store.told_amounts(integer[]) is
     'The counts of queues and groups as numbers of messages. Locks: none.';
 
 -- queen_store.told_counts: told_amounts with the bytes of queues.
--- Called by  read_counts, list_queues, queen.counts
+-- Called by  read_counts, list_queues, queen.counts, show_workload
 -- Locks      none
 -- Returns    as told_amounts; bytes are null in rows of groups
 -- Cost       3 statements: those of told_amounts and stored_bytes_of
@@ -874,40 +877,48 @@ $$;
 comment on function queen_store.told_counts(integer[]) is
     'The counts of queues and groups with the bytes of queues. Locks: none.';
 
--- queen_store.lane_count: how many lanes a queue has: counted up to 10,000, told beyond.
+-- queen_store.lane_counts: how many lanes queues have: counted up to 10,000, told beyond.
 -- Called by  seek_queue, delete_group, is_countable
 -- Locks      none
--- Returns    0 also where there is no such queue
--- Cost       1 statement over the counts, and where they tell of few 1 over so many entries of an
---            index
-create or replace function queen_store.lane_count(p_queue_id integer)
-returns bigint
+-- Returns    one row per queue; 0 also where there is no such queue
+-- Cost       1 statement: that of running_counts, and for each queue of which it tells few lanes so
+--            many entries of an index
+create or replace function queen_store.lane_counts(p_queue_ids integer[])
+returns table (queue_id integer, lanes bigint)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
+set jit = off
 as $$
+#variable_conflict use_column
 declare
     v_lanes_max constant integer := 10000;
-    v_told bigint := (
-        select max(r.lanes)
-        from queen_store.running_counts(array[p_queue_id]) r
-        where r.group_id = 0);
 begin
-    if v_told > v_lanes_max then
-        return v_told;
-    end if;
-    return (
-        select count(*)
+    return query
+    select t.queue_id,
+           case when t.lanes > v_lanes_max then t.lanes
+                else (
+                    select count(*)
+                    from (
+                        select
+                        from queen_store.partitions p
+                        where p.queue_id = t.queue_id
+                        limit v_lanes_max + 1) l) end
+    from (
+        select k.queue_id, max(k.lanes) as lanes
         from (
-            select
-            from queen_store.partitions p
-            where p.queue_id = p_queue_id
-            limit v_lanes_max + 1) l);
+            select i.queue_id, 0::bigint as lanes
+            from unnest(p_queue_ids) i (queue_id)
+            union all
+            select r.queue_id, r.lanes
+            from queen_store.running_counts(p_queue_ids) r
+            where r.group_id = 0) k
+        group by k.queue_id) t;
 end
 $$;
-comment on function queen_store.lane_count(integer) is
-    'How many lanes a queue has: counted up to 10,000, told beyond. Locks: none.';
+comment on function queen_store.lane_counts(integer[]) is
+    'How many lanes queues have: counted up to 10,000, told beyond. Locks: none.';
 
 -- queen_store.is_countable: whether a queue, or one group in it, can be added up at this moment: it
 -- has at most 10,000 lanes, 100,000 places of groups in them, and 1,000 lanes that need a search
@@ -915,7 +926,7 @@ comment on function queen_store.lane_count(integer) is
 -- Called by  read_counts, read_depth
 -- Locks      none
 -- Returns    p_group_id null = with all its groups
--- Cost       that of lane_count, and 2 statements over at most 10,000 lanes where it has no more
+-- Cost       that of lane_counts, and 2 statements over at most 10,000 lanes where it has no more
 create or replace function queen_store.is_countable(p_queue_id integer, p_group_id integer)
 returns boolean
 language plpgsql stable parallel safe
@@ -931,7 +942,8 @@ declare
     v_lanes_max constant integer := 10000;
     v_places_max constant integer := 100000;
     v_searches_max constant integer := 1000;
-    v_lanes constant bigint := queen_store.lane_count(p_queue_id);
+    v_lanes constant bigint := (
+        select c.lanes from queen_store.lane_counts(array[p_queue_id]) c);
     v_groups integer;
     v_searches integer;
 begin

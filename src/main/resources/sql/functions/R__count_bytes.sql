@@ -54,7 +54,7 @@ comment on function queen_store.stored_bytes_of(integer[], bigint[]) is
     'Bytes of what queues keep, and of all that is still there of them. Locks: none.';
 
 -- queen_store.stored_bytes: the same of one queue.
--- Called by  read_counts
+-- Called by  read_counts, left_behind, storage_pins, show_storage
 -- Locks      none
 -- Returns    one row
 -- Cost       that of stored_bytes_of

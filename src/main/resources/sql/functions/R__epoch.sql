@@ -81,7 +81,8 @@ comment on function queen_store.rotation_due(bigint, bigint, bigint, integer, ti
     'Whether the open epoch has had its share, and another may follow. Locks: none.';
 
 -- queen_store.epoch_size: how much is stored in an epoch, as far as statistics know.
--- Called by  rotation_due, evacuation_due, queen.epochs, ReclaimProcedures
+-- Called by  rotation_due, evacuation_due, queen.epochs, ReclaimProcedures, epoch_live_bytes,
+--            storage_gauges, storage_sample
 -- Locks      none
 -- Returns    one row; rows are an estimate, bytes are heap, TOAST and index as on disk
 -- Cost       1 statement on the catalogue, and the sizes of a few files

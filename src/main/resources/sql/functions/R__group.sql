@@ -44,7 +44,7 @@ comment on function queen_store.oldest_writer_session() is
     'The transaction open longest that may hold messages nobody sees yet; no row = none. Locks: none.';
 
 -- queen_store.oldest_writer: when that transaction began.
--- Called by  safe_instant, ReadyProcedures
+-- Called by  safe_instant, ReadyProcedures, clean_deleted_queue
 -- Locks      none
 -- Returns    null = no such transaction
 -- Cost       1 statement over the lock table
@@ -184,7 +184,7 @@ comment on function queen_store.register_group(
 -- queen_store.start_committed: last offset that counts as consumed in a lane where the group has no
 -- cursor. For an instant that is the last message created before it, found by bisection.
 -- Called by  effective_cursor, lanes_with_work, claim_first, seek_lane, find_originals,
---            pending_messages, expire, queen.expiring_in
+--            pending_messages, expire, queen.expiring_in, claim, last_before
 -- Locks      none
 -- Returns    log_start - 1 to last_offset; null without a rule
 -- Cost       0 statements for "all" and for lanes quiet since the instant; else 2 to some 30 index
@@ -251,8 +251,8 @@ comment on function queen_store.start_committed(bigint, bigint, bigint, timestam
     'Where a group without a cursor begins in a lane: the last offset that counts as consumed. Locks: none.';
 
 -- queen_store.effective_cursor: where a group stands in a lane, cursor row or not.
--- Called by  views of cursors and of lagging lanes, expire, seek_lane, stuck,
---            queen.expiring_in
+-- Called by  views of cursors and of lagging lanes, expire, seek_lane, stuck, queen.expiring_in,
+--            list_lagging, message_groups, oldest_unread
 -- Locks      none
 -- Returns    last offset that counts as consumed, at least log_start - 1; null = no such lane or
 --            group, or a group that is not registered and has never touched this lane
@@ -378,7 +378,7 @@ comment on function queen_store.last_before(bigint[], timestamptz[]) is
 
 -- queen_store.lane_places: where groups stand in lanes, of many lanes at once: what
 -- effective_cursor says of each.
--- Called by  lane_depths, count_lanes
+-- Called by  lane_depths, count_lanes, read_messages
 -- Locks      none
 -- Returns    one row per lane that exists and group of its queue (p_group_id null = all of them); a
 --            lane without one has a row whose group_id is null. unread is null where the group has

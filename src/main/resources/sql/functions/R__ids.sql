@@ -34,7 +34,8 @@ comment on function queen_store.partition_number(uuid) is
     'Number of the lane that a partitionId names; null where the id has not that form. Locks: none.';
 
 -- queen_store.key_of: the identity of a transactionId, 16 bytes.
--- Called by  queen API functions, ack
+-- Called by  queen API functions, encode_frames, dead_letters_of, replay_dead_letter, find_message,
+--            fire_timers, fail_timers, add_trace, list_traces, segment_violations
 -- Locks      none
 -- Returns    the bytes of a canonical (lower case, RFC variant) UUID; for any other text the first
 --            16 bytes of its SHA-256 with the top three bits of byte 8 set, so that they never meet
@@ -56,7 +57,7 @@ comment on function queen_store.key_of(text) is
     'Identity of a transactionId: what deduplication and acks compare. Locks: none.';
 
 -- queen_store.message_id: the computed id of a message whose transactionId the client gave.
--- Called by  queen API functions
+-- Called by  queen API functions, ack_messages, replay_dead_letter, decode_segment, stored_id
 -- Locks      none
 -- Returns    UUIDv7 of created_at in ms, 36 bits of the lane, 38 bits of the offset
 -- Raises     nothing
@@ -82,7 +83,7 @@ comment on function queen_store.message_id(timestamptz, bigint, bigint) is
     'Id of a message that neither promised nor minted one: time, lane and offset as a UUIDv7. Locks: none.';
 
 -- queen_store.lease_uuid: a minted lease id with the number of the one lane it covers.
--- Called by  claim
+-- Called by  claim, release_lease
 -- Locks      none
 -- Returns    the id with its 36 bits for the lane replaced; 0 = several lanes
 -- Raises     nothing
@@ -109,7 +110,7 @@ comment on function queen_store.lease_uuid(uuid, bigint) is
     'Lease id that carries the number of its lane, made of a minted UUIDv7. Locks: none.';
 
 -- queen_store.lease_number: the lane that a lease id carries.
--- Called by  ack, extend_lease, queen.lease
+-- Called by  extend_lease, release_lease, queen.lease, cursor_violations
 -- Locks      none
 -- Returns    its number; 0 = several lanes, see queen_store.leases; null = not a UUIDv7
 -- Raises     nothing

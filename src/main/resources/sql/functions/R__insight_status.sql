@@ -4,7 +4,7 @@
 
 -- queen_store.utc_text: a point in time as answers spell it, milliseconds included.
 -- Called by  show_brokers, show_volume, show_server, show_partition_liveness,
---            show_dead_letter_signatures, time_range
+--            show_dead_letter_signatures, time_range, show_jobs, show_storage, show_purges
 -- Locks      none
 -- Returns    text; null for null
 -- Cost       none
@@ -312,7 +312,7 @@ comment on function queen_store.read_samples(timestamptz, timestamptz, integer, 
     'How brokers fared, by bucket and broker. Locks: none.';
 
 -- queen_store.last_samples: brokers that are there, with their last sample.
--- Called by  show_brokers, queen.brokers
+-- Called by  show_brokers, queen.brokers, queue_rates
 -- Locks      none
 -- Returns    one row per broker whose last sample is not older than p_age, or than twice the time
 --            between its samples
@@ -382,9 +382,9 @@ comment on function queen_store.show_brokers(interval, text) is
 -- Locks      none
 -- Returns    a JSON object. With a filter traffic is that of the queues it lets through; what
 --            brokers use of their machines is that of all. Queues: 100 at most, those that hold
---            most. Errors of dead letters: of the newest thousand. Leases:
---            those of now where the queues have at most 10,000 places of groups in lanes, else
---            those that a walk has found
+--            most. Errors of dead letters: of the newest thousand. Leases: those of now where the
+--            queues are told to have at most 10,000 places of groups in lanes, else those that a
+--            walk has found; statsAge -1 = there are more
 -- Cost       8 statements: those of choose_buckets, read_buckets and read_samples, that of
 --            told_amounts over these queues, 1,000 dead letters, 10,000 cursors
 create or replace function queen_store.show_status(
@@ -523,23 +523,33 @@ begin
     where t.group_id = 0;
 
     if v_places <= v_places_max then
+        with place as materialized (
+            select p.id, c.group_id, c.generation, c.lease_expires_at
+            from unnest(v_consumed_ids) i (queue_id)
+            cross join lateral (
+                select p.id
+                from queen_store.partitions p
+                where p.queue_id = i.queue_id
+                offset 0) p
+            left join lateral (
+                select c.group_id, c.generation, c.lease_expires_at
+                from queen_store.cursors c
+                where c.partition_id = p.id
+                offset 0) c on true
+            -- There may be more than is told.
+            limit v_places_max + 1
+        )
         select json_build_object(
-                   'active', count(*), 'partitionsWithLeases', count(distinct c.partition_id),
+                   'active', count(g.id),
+                   'partitionsWithLeases', count(distinct p.id) filter (where g.id is not null),
                    'totalBatchSize', v_leases -> 'totalBatchSize',
-                   'totalAcked', v_leases -> 'totalAcked', 'statsAge', 0)
+                   'totalAcked', v_leases -> 'totalAcked',
+                   'statsAge', case when count(*) > v_places_max then -1 else 0 end)
         into v_leases
-        from unnest(v_consumed_ids) i (queue_id)
-        cross join lateral (
-            select p.id
-            from queen_store.partitions p
-            where p.queue_id = i.queue_id
-            offset 0) p
-        cross join lateral (
-            select c.partition_id, c.group_id, c.generation
-            from queen_store.cursors c
-            where c.partition_id = p.id and c.lease_expires_at > clock_timestamp()
-            offset 0) c
-        join queen_store.groups g on g.id = c.group_id and g.generation = c.generation;
+        from place p
+        left join queen_store.groups g
+            on g.id = p.group_id and g.generation = p.generation
+           and p.lease_expires_at > clock_timestamp();
     else
         select json_build_object(
                    'active', coalesce(sum(l.leases), 0),

@@ -453,7 +453,7 @@ comment on function queen_store.run_kv(
     'Reads and writes any number of keys, unless an operation that must be applied is not: then verdicts and no effect. Locks: kv, as apply_kv; waits up to p_wait_ms for each.';
 
 -- queen_store.kv_number: a JSON number that counters can count with.
--- Called by  apply_kv
+-- Called by  apply_kv, require_kv
 -- Locks      none
 -- Returns    null = it is no number, or one beyond a thousand digits either side of the point
 -- Cost       no statement

@@ -360,7 +360,7 @@ comment on function queen_store.claim(
 
 -- queen_store.first_created_at: when the first retained message from an offset on was stored, for
 -- lanes whose window opens with it.
--- Called by  claim, pending_messages, the view of lagging lanes
+-- Called by  claim, pending_messages, the view of lagging lanes, oldest_unread
 -- Locks      none
 -- Returns    null = nothing is retained from there on
 -- Cost       1 statement of 1 index probe, 2 behind a hole

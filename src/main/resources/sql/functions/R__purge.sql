@@ -82,7 +82,7 @@ comment on function queen_store.check_purged_tables() is
     'Refuses to go on where a table has tenants that no purge knows. Locks: none.';
 
 -- queen_store.purge_left: what is next to be removed of a tenant.
--- Called by  order_purge, next_purge, queen.purges
+-- Called by  order_purge, next_purge, queen.purges, note_purge
 -- Locks      none
 -- Returns    timers, queues (to be deleted), lanes (of deleted ones), segments, others or nothing.
 --            Timers go first, for one that fires makes its queue again; quotas, among the others,

@@ -3,7 +3,8 @@
 
 -- queen_store.append: stores lane-batches, each whole or not at all.
 -- Every lane is locked first, in key order, and everything that is decided is read after that.
--- Called by  PushProcedures.append, append_waiting, transact, fire_timers, queen.push
+-- Called by  PushProcedures.append, append_waiting, transact, fire_timers, queen.push,
+--            replay_dead_letter
 -- Locks      partitions, ascending id; skips what is held, or waits with p_wait. In a REPEATABLE
 --            READ or SERIALIZABLE transaction also epochs, for share
 -- Returns    one row per lane-batch, in any order:
@@ -572,7 +573,7 @@ comment on function queen_store.find_duplicates(
     'Which keys of lane-batches are in their lanes within the dedup window; called under the lane locks. Locks: none.';
 
 -- queen_store.read_keys: a page of a lane's keys, to remember them outside of the lane lock.
--- Called by  PushProcedures, find_originals
+-- Called by  PushProcedures, find_originals, replay_dead_letter
 -- Locks      none
 -- Returns    at most p_limit segments that touch p_from_offset .. p_to_offset, newest first; fewer
 --            than p_limit where the range or the time is exhausted

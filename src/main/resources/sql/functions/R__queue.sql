@@ -3,7 +3,8 @@
 -- insert of another: with the lock tried first, such a name is simply busy.
 
 -- queen_store.lock_key: number of the advisory lock that guards the insert of one name.
--- Called by  ensure_queue, ensure_lanes, configure_queue, lock_lane_names
+-- Called by  ensure_queue, ensure_lanes, configure_queue, lock_lane_names, register_group,
+--            claim_first, ensure_group, seek_lane
 -- Locks      none
 -- Returns    64 bits; two names that share a number only make each other busy
 -- Cost       one hash

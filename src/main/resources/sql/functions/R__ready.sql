@@ -4,7 +4,7 @@
 -- queen_store.lanes_with_work: lanes of a queue with messages beyond the group's effective cursor,
 -- oldest write first, leased ones included. The next page begins after the last row of this one;
 -- a page shorter than p_limit is the last.
--- Called by  ReadyProcedures
+-- Called by  ReadyProcedures, queen.pop
 -- Locks      none
 -- Returns    lanes written since p_since (null = all), at most p_limit
 -- Cost       1 statement: one index range over the lanes, one cursor probe each

@@ -40,7 +40,7 @@ comment on function queen_store.ensure_group(integer, text) is
 
 -- queen_store.lane_named: the number of a lane by its name. In order of names, for a plan that was
 -- made while the table was empty would else read the queue's lanes by time, one after the other.
--- Called by  seek_lane, walk_dead_letters, require_lane
+-- Called by  seek_lane, walk_dead_letters, require_lane, find_messages
 -- Locks      none
 -- Returns    null = no such lane, or no name given
 -- Cost       1 statement, one index probe
@@ -78,7 +78,7 @@ comment on function queen_store.lane_named(integer, text) is
 --            instant from which on messages are delivered; null = beginning. For end it is no later
 --            than the start of any transaction that may hold messages nobody sees yet; held_by
 --            names the oldest of those where that is over 1 s back
--- Cost       5 statements, two rows written; lane_count, before the locks
+-- Cost       5 statements, two rows written; lane_counts, before the locks
 create or replace function queen_store.seek_queue(
     p_tenant_id uuid, p_queue text, p_group text, p_target text, p_at timestamptz)
 returns table (
@@ -100,7 +100,8 @@ begin
     select q.id into v_queue_id
     from queen_store.queues q
     where q.tenant_id = p_tenant_id and q.name = p_queue and q.deleted_at is null;
-    v_lane_count := queen_store.lane_count(v_queue_id);
+    v_lane_count := (
+        select c.lanes from queen_store.lane_counts(array[v_queue_id]) c);
     if v_lane_count = 0 then
         return query select 'not_found', v_queue_id, 0::bigint, null::timestamptz, null::integer,
                             null::text;
@@ -294,7 +295,7 @@ comment on function queen_store.update_subscription(uuid, text, timestamptz) is
 -- Locks      groups, ascending id, waits up to 1 s each
 -- Returns    one row per queue that has the group, with the number of its lanes; 0 where it had
 --            been forgotten before and not come back since
--- Cost       4 statements, one row written per queue; lane_count of each, before the locks
+-- Cost       4 statements, one row written per queue; lane_counts, before the locks
 create or replace function queen_store.delete_group(
     p_tenant_id uuid, p_queue text, p_group text, p_forget boolean)
 returns table (queue_id integer, lane_count bigint)
@@ -310,10 +311,12 @@ declare
     v_lane_counts bigint[];
 begin
     -- Before the locks: who registers the group meanwhile need not wait for the counting.
-    select array_agg(g.queue_id), array_agg(queen_store.lane_count(g.queue_id))
+    select array_agg(c.queue_id), array_agg(c.lanes)
     into v_queue_ids, v_lane_counts
-    from queen_store.groups g
-    where g.id = any (v_group_ids);
+    from queen_store.lane_counts(array(
+        select g.queue_id
+        from queen_store.groups g
+        where g.id = any (v_group_ids))) c;
     perform 1
     from queen_store.groups g
     where g.id = any (v_group_ids)

@@ -53,7 +53,7 @@ comment on function queen_store.payload_text(smallint, bytea) is
     'Payload as text; null where it is encrypted, not JSON text or not valid UTF-8. Locks: none.';
 
 -- queen_store.frame_end: an entry of the directory of a segment.
--- Called by  decode_segment, message_at, stored_id
+-- Called by  decode_segment, message_at, stored_id, segment_violations
 -- Locks      none
 -- Returns    where message p_index (from 0) ends, counted from the end of the directory
 -- Raises     2202E where the bytes hold no such entry: callers check first
@@ -70,7 +70,7 @@ comment on function queen_store.frame_end(bytea, integer) is
     'Entry of the directory of a segment: where a message ends. Locks: none.';
 
 -- queen_store.decode_segment: the messages of a segment.
--- Called by  message_at, claims, ack, views, queen API functions
+-- Called by  message_at, read_messages, segment_violations, views, queen API functions
 -- Locks      none
 -- Returns    one row per key, in order of offset; what cannot be known is null (payload expired,
 --            damaged bytes)
@@ -225,7 +225,7 @@ comment on function queen_store.stored_id(bigint, bigint, timestamptz, bytea, by
     'Id of one message of a segment; nil where it cannot be known. Locks: none.';
 
 -- queen_store.message_at: one message by its offset.
--- Called by  queen API functions
+-- Called by  queen API functions, ack_messages
 -- Locks      none
 -- Returns    one row, or none where no segment covers the offset, by its range and by its keys
 -- Raises     nothing
@@ -288,7 +288,7 @@ comment on function queen_store.message_at(bigint, bigint) is
     'One message by its offset; no row where no segment covers it. Locks: none.';
 
 -- queen_store.encode_frames: messages as segments, for those who push in SQL.
--- Called by  queen.push
+-- Called by  queen.push, replay_dead_letter
 -- Locks      none
 -- Returns    one row per segment: at most 1,000 messages and 1 MiB, a larger message alone. Where
 --            no transactionId is given, the promised id or a minted UUID is transactionId, key and

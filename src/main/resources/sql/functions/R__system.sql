@@ -50,7 +50,7 @@ comment on function queen_store.show_jobs() is
     'Background jobs and how they went. Locks: none.';
 
 -- queen_store.lane_holders: transactions that may hold lanes, so that pushes wait.
--- Called by  show_blocked, end_lane_holder; and a view
+-- Called by  show_blocked, end_lane_holder, stuck, storage_gauges; and a view
 -- Locks      none
 -- Returns    one row per transaction that has written to lanes or locked some, for longer than
 --            p_age; pid null = a prepared one, age null = the server hides it. Looks at no lane, so

@@ -76,6 +76,36 @@ class TidyTest {
         assertNone(findings);
     }
 
+    /** Functions of the schema queen may be named as what they are: its API. */
+    @Test
+    void whoCallsAFunctionIsSaidToCallIt() throws IOException {
+        Map<String, String> told = new HashMap<>();
+        for (SqlFunction function : SqlTree.functions()) {
+            told.put(function.name(), function.labels().getOrDefault("Called by", ""));
+        }
+        Pattern call = Pattern.compile("\\b(queen_store\\.\\w+)\\s*\\(");
+        List<String> findings = new ArrayList<>();
+        for (SqlFunction caller : SqlTree.functions()) {
+            String name = caller.name().replace("queen_store.", "");
+            Pattern named =
+                    Pattern.compile(
+                            "(?<![\\w.])\\Q"
+                                    + name
+                                    + "\\E\\b"
+                                    + (name.startsWith("queen.") ? "|queen API functions" : ""));
+            Matcher matcher = call.matcher(caller.statements());
+            while (matcher.find()) {
+                String called = matcher.group(1);
+                if (told.containsKey(called)
+                        && !called.equals(caller.name())
+                        && !named.matcher(told.get(called)).find()) {
+                    findings.add(called + ": " + caller + " calls it, and its head leaves it out");
+                }
+            }
+        }
+        assertNone(findings);
+    }
+
     @Test
     void everyRaiseIsInTheHeadAndInTheCatalogue() throws IOException {
         Set<String> catalogue =

@@ -15,8 +15,9 @@ import org.junit.jupiter.api.Test;
 /**
  * Goal: what is asked of many lanes at once is what is said of each. Method: 240 lanes of up to 90
  * segments of three messages over four epochs, some emptied, some expired up to the middle of a
- * segment, some with holes; groups of every rule, with cursors of now and of before, leases that
- * are live, over and long over; the functions for one lane answer for each, those for many for all.
+ * segment, some with holes or segments whose payloads are gone; groups of every rule, with cursors
+ * of now and of before, leases that are live, over and long over; the functions for one lane answer
+ * for each, those for many for all.
  */
 class LanePlacesProceduresTest {
     private static TestDatabase database;
@@ -57,7 +58,10 @@ class LanePlacesProceduresTest {
                     epoch, partition_id, base_offset, end_offset, created_at, flush_id, keys,
                     frames)
                 select i % 4, p.id, i * 3, i * 3 + 2,
-                       timestamptz '2026-01-01Z' + i * interval '1 minute', i, '\\x00', '\\x00'
+                       timestamptz '2026-01-01Z' + i * interval '1 minute', i, '\\x00',
+                       case when i * 3 + 2 >= p.log_start
+                             and (p.id % 4 <> 0 or i % 6 > 1 or i * 3 <= p.log_start)
+                            then '\\x00'::bytea end
                 from queen_store.partitions p
                 cross join lateral generate_series(0, (p.last_offset + 1) / 3 - 1) i
                 where (i * 3 + 2 >= p.log_start or i % 5 = 0)

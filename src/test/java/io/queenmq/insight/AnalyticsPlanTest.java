@@ -14,7 +14,8 @@ import org.junit.jupiter.api.Test;
 /**
  * Goal: who looks back pays for what was going on in the queues of the question, and for nothing
  * else. Method: 2,000 queues of one tenant and 2 of another with buckets of two days each, a week
- * of samples, plans made while the tables were empty, buffers counted.
+ * of samples, a queue of 10,000 lanes that a group holds and one of 40,000 of which 1 is known;
+ * plans made while the tables were empty, buffers counted.
  */
 class AnalyticsPlanTest {
     private static final String FEW = "'00000000-0000-0000-0000-000000000002'::uuid, ";
@@ -41,6 +42,8 @@ class AnalyticsPlanTest {
                     new Call(of("show_system_metrics", LAST_WEEK + ", null"), 2_000),
                     new Call(of("show_workers", LAST_DAY + ", 'few-1', null"), 2_000),
                     new Call(of("show_status", LAST_DAY + ", 'few-1', null, null"), 2_500),
+                    new Call(of("show_status", LAST_DAY + ", 'held', null, null"), 60_000),
+                    new Call(of("show_status", LAST_DAY + ", 'grown', null, null"), 60_000),
                     new Call(of("last_samples", "interval '2 minutes'"), 50),
                     new Call(of("has_old_buckets", "clock_timestamp() - interval '90 days'"), 50),
                     new Call(
@@ -55,7 +58,9 @@ class AnalyticsPlanTest {
 
     @BeforeAll
     static void load() throws SQLException {
-        scene = new PlanScene("queue_buckets", "broker_samples", "queue_parked");
+        scene =
+                new PlanScene(
+                        "queue_buckets", "broker_samples", "queue_parked", "partitions", "cursors");
         scene.vacuum();
         scene.plan(CALLS);
         run(
@@ -66,7 +71,7 @@ class AnalyticsPlanTest {
                         + " generate_series(1, 2) i");
         run(
                 "insert into queen_store.queue_buckets select q.id, 15,"
-                        + " queen_store.bucket_at(15, clock_timestamp()) - i * interval '15"
+                        + " queen_store.bucket_at(15, statement_timestamp()) - i * interval '15"
                         + " minutes', 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 from"
                         + " generate_series(0, 191) i, queen_store.queues q");
         run(
@@ -80,6 +85,33 @@ class AnalyticsPlanTest {
         run(
                 "insert into queen_store.queue_parked select q.id, 1, clock_timestamp() - interval"
                         + " '3 days', 1 from queen_store.queues q");
+        loadLanes();
+    }
+
+    /** Of a third tenant, for the whole cluster is asked about them. */
+    private static void loadLanes() throws SQLException {
+        run(
+                "insert into queen_store.queues (tenant_id, name) select"
+                        + " '00000000-0000-0000-0000-000000000003'::uuid, n from"
+                        + " unnest(array['held', 'grown']) n");
+        run(
+                "insert into queen_store.groups (queue_id, name, start_rule) select q.id, 'g',"
+                        + " 'all' from queen_store.queues q where q.name in ('held', 'grown')");
+        run(
+                "insert into queen_store.partitions (queue_id, name) select q.id, 'p' || i from"
+                        + " queen_store.queues q, generate_series(1, case q.name when 'held' then"
+                        + " 10000 else 40000 end) i where q.name in ('held', 'grown')");
+        run(
+                "insert into queen_store.cursors (partition_id, group_id, generation, committed,"
+                        + " batch_end, lease_id, lease_expires_at) select p.id, g.id, 1, -1, 0,"
+                        + " gen_random_uuid(), clock_timestamp() + interval '1 hour' from"
+                        + " queen_store.partitions p join queen_store.groups g on g.queue_id ="
+                        + " p.queue_id");
+        run(
+                "insert into queen_store.counts (queue_id, group_id, lanes, counted_at) select"
+                        + " q.id, 0, case q.name when 'held' then 10000 else 1 end,"
+                        + " clock_timestamp() from queen_store.queues q where q.name in ('held',"
+                        + " 'grown')");
     }
 
     @AfterAll
@@ -94,6 +126,21 @@ class AnalyticsPlanTest {
     @Test
     void lookingBackTouchesWhatTheQuestionIsAbout() throws SQLException {
         assertEquals("", scene.findings(CALLS));
+    }
+
+    /** Whoever is told of one lane, and finds tens of thousands, says that it does not know. */
+    @Test
+    void leasesAreCountedInSoManyLanesAndNoMore() throws SQLException {
+        assertEquals(
+                "held|10000|0,grown|10001|-1",
+                Lines.line(
+                        scene.connection(),
+                        "select string_agg(q.name || '|' || (s.leases ->> 'active') || '|' ||"
+                                + " (s.leases ->> 'statsAge'), ',' order by q.name desc) from"
+                                + " unnest(array['held', 'grown']) q (name) cross join lateral"
+                                + " (select queen_store.show_status("
+                                + LAST_DAY
+                                + ", q.name, null, null) -> 'leases' as leases) s"));
     }
 
     /** Five hundred days in buckets of six hours, of two thousand queues: nobody draws that. */
