@@ -18,6 +18,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class AccessSettingsTest {
     private static final TokenKey RSA = TokenKey.rsa(2_048);
@@ -143,6 +144,24 @@ class AccessSettingsTest {
     }
 
     @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "https://u:p@x/y",
+                "https://p@x/y",
+                "https://u:p/q@x/y",
+                "https://u:p?q@x/y",
+                "u:p@x/y",
+                "ftp://x/y?token=p"
+            })
+    void whatMayBeAPasswordInAnAddressIsNotRepeated(String url) {
+        assertEquals(
+                "JWT_JWKS_URL must be an http or https URL without a user, got a value of "
+                        + url.length()
+                        + " characters",
+                refusal("JWT_JWKS_URL", url));
+    }
+
+    @ParameterizedTest
     @CsvSource(
             delimiter = '|',
             value = {
@@ -150,7 +169,6 @@ class AccessSettingsTest {
                 "JWT_ALGORITHM | HS1 | HS256 or HS384 or HS512 or RS256 or RS384 or RS512 or ES256 or ES384 or EdDSA or auto",
                 "JWT_JWKS_URL | ftp://x/y | an http or https URL without a user",
                 "JWT_JWKS_URL | keys.example | an http or https URL without a user",
-                "JWT_JWKS_URL | https://u:p@x/y | an http or https URL without a user",
                 "JWT_JWKS_URL | http:///x y | an http or https URL without a user",
                 "JWT_JWKS_REFRESH_INTERVAL | 1 | a whole number from 10 to 86400 s",
                 "JWT_JWKS_TIMEOUT_MS | 0 | a whole number from 100 to 60000 ms",

@@ -47,6 +47,10 @@ final class Jwks implements AutoCloseable {
     static final Duration OUTAGE_MAX = Duration.ofHours(24);
 
     private final AccessConfig.KeySet config;
+
+    /** Where they are, for the log: without a query, which may be a secret. */
+    private final String address;
+
     private final Clock clock;
     private final Counter failures;
     private final HttpClient client;
@@ -67,6 +71,7 @@ final class Jwks implements AutoCloseable {
 
     Jwks(AccessConfig.KeySet config, Metrics metrics, Clock clock) {
         this.config = config;
+        this.address = config.url().toString().replaceFirst("[?#].*", "");
         this.clock = clock;
         this.failures =
                 metrics.counter(
@@ -88,7 +93,7 @@ final class Jwks implements AutoCloseable {
             LOG.log(
                     Logger.Level.WARNING,
                     "keys of tokens come over http: whoever is on the way can forge them url="
-                            + config.url());
+                            + address);
         }
         CountDownLatch looked = new CountDownLatch(1);
         this.loop =
@@ -168,7 +173,7 @@ final class Jwks implements AutoCloseable {
             document = found;
             published = new Published(keys, clock.nanos());
             if (failed) {
-                LOG.log(Logger.Level.INFO, "keys of tokens are fetched again url=" + config.url());
+                LOG.log(Logger.Level.INFO, "keys of tokens are fetched again url=" + address);
             }
             failed = false;
         } catch (IOException | ParseException e) {
@@ -190,8 +195,7 @@ final class Jwks implements AutoCloseable {
             LOG.log(
                     Logger.Level.WARNING,
                     "keys of tokens cannot be fetched, those of before go on url=%s keys=%d age_s=%d error=%s"
-                            .formatted(
-                                    config.url(), now().size(), age(published).toSeconds(), error));
+                            .formatted(address, now().size(), age(published).toSeconds(), error));
         }
     }
 

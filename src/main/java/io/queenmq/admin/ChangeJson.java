@@ -3,6 +3,7 @@ package io.queenmq.admin;
 import com.fasterxml.jackson.core.JsonToken;
 import io.queenmq.insight.ChangeReads;
 import io.queenmq.insight.ChangeReads.Change;
+import io.queenmq.model.Excerpt;
 import io.queenmq.model.Failure;
 import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
@@ -82,7 +83,7 @@ final class ChangeJson {
         Names.name("queue", queue);
         Instant from = since == null ? null : Timestamps.parse(since);
         if (since != null && from == null) {
-            throw bad("bad timestamp: entries[" + index + "].since, got " + since);
+            throw bad("bad timestamp: entries[" + index + "].since, got " + Excerpt.of(since));
         }
         return new Entry(queue, page(queue, from, after, limit));
     }

@@ -7,6 +7,7 @@ import io.queenmq.ack.DeadLetterPage;
 import io.queenmq.ack.DeadLetters;
 import io.queenmq.ack.Replay;
 import io.queenmq.cipher.PayloadCipher;
+import io.queenmq.model.Excerpt;
 import io.queenmq.model.Failure;
 import io.queenmq.model.Ids;
 import io.queenmq.model.Names;
@@ -51,7 +52,7 @@ final class DeadLetterJson {
         }
         Matcher matcher = PLACE.matcher(text);
         if (!matcher.matches()) {
-            throw bad("after must be the next of an earlier answer, got " + text);
+            throw bad("after must be the next of an earlier answer, got " + Excerpt.of(text));
         }
         String offset = matcher.group(3);
         return new After(
@@ -195,16 +196,14 @@ final class DeadLetterJson {
         if (body.token() == JsonToken.VALUE_NULL) {
             return DeadLetters.REPLAYS_MAX;
         }
-        String text = body.raw().toString();
-        try {
-            int limit = Integer.parseInt(text);
-            if (limit >= 1 && limit <= DeadLetters.REPLAYS_MAX) {
-                return limit;
-            }
-        } catch (NumberFormatException e) {
-            throw bad("limit must be a whole number, got " + text);
+        Long limit = body.whole();
+        if (limit == null) {
+            throw bad("limit must be a whole number, got " + Excerpt.of(body.raw()));
         }
-        throw bad("limit must be 1 to " + DeadLetters.REPLAYS_MAX + ", got " + text);
+        if (limit < 1 || limit > DeadLetters.REPLAYS_MAX) {
+            throw bad("limit must be 1 to " + DeadLetters.REPLAYS_MAX + ", got " + limit);
+        }
+        return limit.intValue();
     }
 
     static JsonBuffer replayed(Bulk bulk, DeadLetters.Replayed replayed) {

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import io.queenmq.group.GroupPositions;
 import io.queenmq.group.SeekTarget;
 import io.queenmq.group.Sought;
+import io.queenmq.model.Excerpt;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.web.JsonBody;
@@ -80,12 +81,9 @@ final class GroupJson {
         if (body.token() == JsonToken.VALUE_NULL) {
             return;
         }
-        String text = body.raw().toString();
-        long offset;
-        try {
-            offset = Long.parseLong(text);
-        } catch (NumberFormatException e) {
-            throw bad("offset must be a whole number, got " + text);
+        Long offset = body.whole();
+        if (offset == null) {
+            throw bad("offset must be a whole number, got " + Excerpt.of(body.raw()));
         }
         if (offset < 0) {
             throw bad("offset must be at least 0, got " + offset);

@@ -5,6 +5,7 @@ import io.queenmq.access.Level;
 import io.queenmq.gate.Quota;
 import io.queenmq.gate.Quotas;
 import io.queenmq.model.Caller;
+import io.queenmq.model.Excerpt;
 import io.queenmq.model.Uuids;
 import io.queenmq.web.Exchange;
 import io.queenmq.web.JsonBody;
@@ -57,7 +58,7 @@ final class QuotaRoutes {
             throw JsonBody.bad(
                     draft.kind == null
                             ? "kind must be kv, and is missing"
-                            : "kind must be kv, got " + draft.kind);
+                            : "kind must be kv, got " + Excerpt.of(draft.kind));
         }
         if (draft.columns.isEmpty()) {
             throw JsonBody.bad(
@@ -102,7 +103,7 @@ final class QuotaRoutes {
         String text = body.textOrNull("tenant");
         UUID tenant = text == null ? null : Uuids.parse(text);
         if (tenant == null) {
-            throw JsonBody.bad("tenant must be a UUID, got " + text);
+            throw JsonBody.bad("tenant must be a UUID, got " + Excerpt.of(text));
         }
         return tenant;
     }

@@ -1,6 +1,7 @@
 package io.queenmq.admin;
 
 import com.fasterxml.jackson.core.JsonToken;
+import io.queenmq.model.Excerpt;
 import io.queenmq.model.Failure;
 import io.queenmq.model.Ids;
 import io.queenmq.model.Names;
@@ -60,7 +61,7 @@ final class TraceJson {
         }
         UUID partition = Uuids.parse(partitionId);
         if (partition == null) {
-            throw bad("partitionId must be a UUID, got " + partitionId);
+            throw bad("partitionId must be a UUID, got " + Excerpt.of(partitionId));
         }
         return new NewTrace(
                 Ids.partitionNumber(partition),

@@ -52,7 +52,7 @@ public final class JwtVariables {
                     "none",
                     "an http or https URL without a user",
                     "Where the keys for them are published, as a JSON Web Key Set. Without effect"
-                            + " beside `JWT_PUBLIC_KEY`.",
+                            + " beside `JWT_PUBLIC_KEY`. A query in it is not shown.",
                     JwtVariables::url);
     public static final Variable<Long> JWT_JWKS_REFRESH_SECONDS =
             Variable.number(

@@ -35,6 +35,9 @@ public record Variable<T>(
     private static final String HOST =
             "\\s*(?:[^\\s/:,\\[\\]]+|\\[?(?:[0-9A-Fa-f]*:){2,}[0-9A-Fa-f.%a-z]*]?)\\s*";
 
+    /** What may have a user and password, or a query, which may be one. */
+    private static final Pattern TELLING_ADDRESS = Pattern.compile(":.*@|://.*\\?");
+
     private static final Pattern HOSTS = Pattern.compile(HOST + "(?:," + HOST + ")*");
 
     public String name() {
@@ -52,7 +55,10 @@ public record Variable<T>(
     }
 
     private boolean isHidden(String text) {
-        return secret || text.contains("\n") || text.contains("-----BEGIN");
+        return secret
+                || text.contains("\n")
+                || text.contains("-----BEGIN")
+                || TELLING_ADDRESS.matcher(text).find();
     }
 
     /** The same, known under further names, for those who come from other versions. */

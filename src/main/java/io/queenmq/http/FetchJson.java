@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import io.queenmq.cipher.PayloadCipher;
 import io.queenmq.fetch.FetchRequest;
 import io.queenmq.fetch.Fetched;
+import io.queenmq.model.Excerpt;
 import io.queenmq.model.Failure;
 import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
@@ -116,12 +117,11 @@ final class FetchJson {
         if (body.token() == JsonToken.VALUE_NULL) {
             return absent;
         }
-        String text = body.raw().toString();
-        try {
-            return Math.clamp(Long.parseLong(text), min, max);
-        } catch (NumberFormatException e) {
-            throw JsonBody.bad(name + " must be a whole number, got " + text);
+        Long whole = body.whole();
+        if (whole == null) {
+            throw JsonBody.bad(name + " must be a whole number, got " + Excerpt.of(body.raw()));
         }
+        return Math.clamp(whole.longValue(), min, max);
     }
 
     /** About how many bytes the answer will take. */

@@ -2,6 +2,7 @@ package io.queenmq.http;
 
 import com.fasterxml.jackson.core.JsonToken;
 import io.queenmq.kv.KvOp;
+import io.queenmq.model.Excerpt;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.model.Slice;
@@ -155,7 +156,9 @@ final class KvDraft {
                             path
                                     + "op must be get, getMany, getPrefix, put, putIfAbsent, delete,"
                                     + " incr or check, got "
-                                    + (op == null ? "nothing" : name.isEmpty() ? op.kind() : name));
+                                    + (op == null
+                                            ? "nothing"
+                                            : name.isEmpty() ? op.kind() : Excerpt.of(name)));
         };
     }
 

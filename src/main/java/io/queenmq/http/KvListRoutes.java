@@ -6,6 +6,7 @@ import io.queenmq.kv.KvReads.Filter;
 import io.queenmq.kv.KvReads.Listing;
 import io.queenmq.kv.KvReads.Namespace;
 import io.queenmq.kv.KvReads.Shown;
+import io.queenmq.model.Excerpt;
 import io.queenmq.web.Exchange;
 import io.queenmq.web.JsonBody;
 import io.queenmq.web.JsonBuffer;
@@ -89,7 +90,7 @@ final class KvListRoutes {
     private static int limit(JsonBody body) {
         BigDecimal whole = body.token().isNumeric() ? WholeNumber.of(body.text()) : null;
         if (whole == null) {
-            throw JsonBody.bad("limit must be a whole number, got " + body.raw());
+            throw JsonBody.bad("limit must be a whole number, got " + Excerpt.of(body.raw()));
         }
         return whole.max(BigDecimal.ONE).min(BigDecimal.valueOf(Integer.MAX_VALUE)).intValue();
     }

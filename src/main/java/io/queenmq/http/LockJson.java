@@ -5,6 +5,7 @@ import io.queenmq.kv.LockOp;
 import io.queenmq.kv.LockResult;
 import io.queenmq.kv.LockResult.Holder;
 import io.queenmq.kv.Locks;
+import io.queenmq.model.Excerpt;
 import io.queenmq.model.QueenException;
 import io.queenmq.web.JsonBody;
 import io.queenmq.web.JsonBuffer;
@@ -100,7 +101,9 @@ final class LockJson {
             default ->
                     throw KvDraft.bad(
                             "locks_unknown_op",
-                            path + ".op must be acquire, renew, release or get, got " + op);
+                            path
+                                    + ".op must be acquire, renew, release or get, got "
+                                    + Excerpt.of(op));
         };
     }
 
@@ -122,7 +125,7 @@ final class LockJson {
         }
         Long whole = body.whole();
         if (whole == null) {
-            String got = body.token().isNumeric() ? body.text() : body.kind();
+            String got = body.token().isNumeric() ? Excerpt.of(body.raw()) : body.kind();
             throw bad(path + "." + field + " must be a whole number, got " + got);
         }
         return whole;

@@ -1,10 +1,12 @@
 package io.queenmq.http;
 
 import com.fasterxml.jackson.core.JsonToken;
+import io.queenmq.model.Excerpt;
 import io.queenmq.model.Failure;
 import io.queenmq.model.Ids;
 import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
+import io.queenmq.model.Slice;
 import io.queenmq.queue.QueueOptions;
 import io.queenmq.queue.Queues;
 import io.queenmq.queue.Queues.Mode;
@@ -94,14 +96,14 @@ final class QueueJson {
         if (body.token() == JsonToken.VALUE_NULL) {
             return null;
         }
-        String raw = body.raw().toString();
-        return switch (raw) {
+        Slice raw = body.raw();
+        return switch (raw.toString()) {
             case "\"merge\"" -> Mode.MERGE;
             case "\"replace\"" -> Mode.REPLACE;
             default ->
                     throw new QueenException(
                             Failure.BAD_REQUEST,
-                            "mode must be \"merge\" or \"replace\", got " + raw);
+                            "mode must be \"merge\" or \"replace\", got " + Excerpt.of(raw));
         };
     }
 

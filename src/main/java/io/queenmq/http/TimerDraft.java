@@ -1,6 +1,7 @@
 package io.queenmq.http;
 
 import com.fasterxml.jackson.core.JsonToken;
+import io.queenmq.model.Excerpt;
 import io.queenmq.model.Failure;
 import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
@@ -135,7 +136,7 @@ final class TimerDraft {
         if (serverOwned != null) {
             throw TimerJson.bad(
                     "timers_server_owned_field",
-                    path + "." + serverOwned + " cannot be set: the broker does");
+                    path + "." + Excerpt.of(serverOwned) + " cannot be set: the broker does");
         }
         String op = string("op", "timers_bad_op");
         return switch (op) {
@@ -144,7 +145,9 @@ final class TimerDraft {
             case null, default ->
                     throw TimerJson.bad(
                             "timers_bad_op",
-                            path + ".op must be schedule, reschedule or cancel, got " + op);
+                            path
+                                    + ".op must be schedule, reschedule or cancel, got "
+                                    + Excerpt.of(op));
         };
     }
 
@@ -233,7 +236,9 @@ final class TimerDraft {
         }
         throw TimerJson.bad(
                 "timers_delay_required",
-                path + ".deliverAt must be an instant like 2027-01-31T12:00:00Z, got " + at.text());
+                path
+                        + ".deliverAt must be an instant like 2027-01-31T12:00:00Z, got "
+                        + Excerpt.of(at.text()));
     }
 
     private Slice payload(TimersConfig bounds, boolean strict) {

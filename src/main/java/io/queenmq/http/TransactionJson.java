@@ -5,6 +5,7 @@ import io.queenmq.ack.AckStatus;
 import io.queenmq.ack.TransactionAcks;
 import io.queenmq.kv.Kv;
 import io.queenmq.kv.KvOp;
+import io.queenmq.model.Excerpt;
 import io.queenmq.model.Failure;
 import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
@@ -293,7 +294,8 @@ final class TransactionJson {
                                         + operation
                                         + ": kv and timers are arrays beside operations");
                 default ->
-                        throw new Malformed(path() + ".type must be push or ack, got " + operation);
+                        throw new Malformed(
+                                path() + ".type must be push or ack, got " + Excerpt.of(operation));
             }
         }
 
@@ -356,7 +358,7 @@ final class TransactionJson {
             String id = text("partitionId", partitionId);
             UUID lane = id == null ? null : Uuids.parse(id);
             if (lane == null) {
-                throw new Malformed(path() + ".partitionId must be a UUID, got " + id);
+                throw new Malformed(path() + ".partitionId must be a UUID, got " + Excerpt.of(id));
             }
             return lane;
         }

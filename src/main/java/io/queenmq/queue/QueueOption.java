@@ -1,5 +1,6 @@
 package io.queenmq.queue;
 
+import io.queenmq.model.Excerpt;
 import io.queenmq.model.Failure;
 import io.queenmq.model.Names;
 import io.queenmq.model.QueenException;
@@ -109,11 +110,11 @@ enum QueueOption {
 
     private String text(Queues.Option.Kind given, String text) {
         if (given != Queues.Option.Kind.STRING) {
-            throw bad("must be a string, got " + text);
+            throw bad("must be a string, got " + Excerpt.of(text));
         }
         Names.checked(wireName, text, Names.NAME_BYTES_MAX);
         if (this == RETENTION_SINK_HOLD && !SINK_NAME.matcher(text).matches()) {
-            throw bad("must match [A-Za-z0-9._-]{0,64}, got " + shown(text));
+            throw bad("must match [A-Za-z0-9._-]{0,64}, got " + Excerpt.of(text));
         }
         return text;
     }
@@ -150,7 +151,7 @@ enum QueueOption {
                 return false;
             }
         }
-        throw bad("must be true or false, got " + shown(text));
+        throw bad("must be true or false, got " + Excerpt.of(text));
     }
 
     private Integer integer(Queues.Option.Kind given, String text) {
@@ -164,7 +165,7 @@ enum QueueOption {
                     case BOOLEAN, NULL, COMPOSITE -> null;
                 };
         if (value == null) {
-            throw bad("must be a whole number, got " + shown(text));
+            throw bad("must be a whole number, got " + Excerpt.of(text));
         }
         if (kind == Kind.CLAMPED) {
             return (int) Math.clamp(value.longValue(), min, max);
@@ -178,9 +179,5 @@ enum QueueOption {
 
     private QueenException bad(String what) {
         return new QueenException(Failure.BAD_REQUEST, wireName + " " + what);
-    }
-
-    private static String shown(String text) {
-        return text.length() <= 40 ? text : text.substring(0, 40) + "…";
     }
 }

@@ -8,18 +8,21 @@ import org.jspecify.annotations.Nullable;
  * and there are languages that write each of them. Pure.
  */
 public final class WholeNumber {
-    /** What is longer means nothing here. */
+    /** What is longer, or would be if it were written out, means nothing here. */
     private static final int LENGTH_MAX = 2_000;
 
     private WholeNumber() {}
 
-    /** The whole number that a JSON number is, of any size; null if it has a fraction. */
+    /** The whole number that a JSON number is, of any sensible size; null if it is none. */
     public static @Nullable BigDecimal of(String number) {
         if (number.length() > LENGTH_MAX) {
             return null;
         }
         try {
             BigDecimal value = new BigDecimal(number);
+            if (Math.abs((long) value.scale()) > LENGTH_MAX) {
+                return null;
+            }
             return value.signum() != 0 && value.stripTrailingZeros().scale() > 0 ? null : value;
         } catch (NumberFormatException e) {
             return null; // an exponent that no int holds

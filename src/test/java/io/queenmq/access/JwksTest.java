@@ -1,6 +1,7 @@
 package io.queenmq.access;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
 import com.sun.net.httpserver.HttpServer;
@@ -8,6 +9,7 @@ import io.queenmq.AccessEnvironment;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.QueenException;
 import io.queenmq.testkit.Contract;
+import io.queenmq.testkit.LogCapture;
 import io.queenmq.testkit.TokenKey;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -328,6 +330,21 @@ class JwksTest {
             assertEquals(UNKNOWN, verdict(access, SECOND.token("EdDSA", "enc", ADMIN)));
             assertEquals(TAKEN, verdict(access, FIRST.token("RS512", "narrow", ADMIN)));
             assertEquals(UNKNOWN, verdict(access, FIRST.token("RS256", "narrow", ADMIN)));
+        }
+    }
+
+    /** There are servers that tell their callers apart by it. */
+    @Test
+    void theLogSaysWhereKeysComeFromWithoutAQuery() {
+        status = 500;
+        try (LogCapture log = new LogCapture();
+                Access access = access("JWT_JWKS_URL", url() + "?token=hush")) {
+            document = set(FIRST.jwk("one"));
+            status = 200;
+            clock.forward(5);
+            assertEquals(TAKEN, verdict(access, FIRST.token("RS256", "one", ADMIN)));
+            assertEquals(3, log.text().split("url=" + url() + "\\s", -1).length - 1, log.text());
+            assertFalse(log.text().contains("hush"), log.text());
         }
     }
 }

@@ -50,6 +50,23 @@ class SettingsTest {
     }
 
     @Test
+    void noMessageRepeatsWhatMayBeAPasswordInAnAddress() {
+        String keys = "https://keys.example/set?token=hush";
+        assertEquals(
+                List.of("JWT_JWKS_URL=<35 characters>"),
+                Settings.of(Map.of("JWT_JWKS_URL", keys)).changed());
+        Settings settings = Settings.of(Map.of("PG_HOST", "postgres://u:hush@db/queen"));
+        assertEquals(
+                "PG_HOST must be names or addresses of machines, without a port, separated by"
+                        + " commas, got a value of 26 characters",
+                assertThrows(BadSetting.class, () -> settings.get(Variables.PG_HOST)).getMessage());
+        for (String plain : List.of("https://keys.example/set", "me@server")) {
+            assertEquals(
+                    List.of("PG_USER=" + plain), Settings.of(Map.of("PG_USER", plain)).changed());
+        }
+    }
+
+    @Test
     void readsFlagsInTheirManySpellings() {
         Map<String, Boolean> spellings =
                 Map.of(
