@@ -270,7 +270,7 @@ comment on function queen_store.has_old_traces(timestamptz) is
 -- first, and their names with them.
 -- Called by  StorageProcedures
 -- Locks      traces, skip locked; trace_names: rows of these
--- Returns    notes removed; fewer than p_limit = that was all
+-- Returns    notes removed; fewer than p_limit = that was all, but for what others held
 -- Cost       3 statements: an index range of p_limit notes, a probe per name, one per note
 create or replace function queen_store.remove_old_traces(p_before timestamptz, p_limit integer)
 returns integer

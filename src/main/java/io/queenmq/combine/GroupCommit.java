@@ -75,8 +75,8 @@ public final class GroupCommit<C> {
     public record Config(String name, int calls, int members, int items, int waitingForOthers) {}
 
     /**
-     * A call for one transaction costs half as much as one for this many: as long as fewer wait,
-     * one call at a time is as quick and leaves the processors to others.
+     * A call for one transaction costs half as much as one for eight: as long as fewer than this
+     * many wait, calls go one at a time, and leave the processors to others.
      */
     private static final int COMPANY = 16;
 
