@@ -75,10 +75,11 @@ public final class GroupCommit<C> {
     public record Config(String name, int calls, int members, int items, int waitingForOthers) {}
 
     /**
-     * A call for one transaction costs half as much as one for eight: as long as fewer than this
-     * many wait, calls go one at a time, and leave the processors to others.
+     * A call for one transaction costs half as much as one for eight: fewer than this many do not
+     * begin another call beside the one that is under way. With twice as many one processor stands
+     * still while sixteen callers share the other.
      */
-    private static final int COMPANY = 16;
+    private static final int COMPANY = 8;
 
     /** So long one waits for company at most while other calls are under way. */
     private static final long COMPANY_NANOS = TimeUnit.MILLISECONDS.toNanos(2);

@@ -17,7 +17,7 @@ class GroupCommitCompanyTest extends GroupCommitScene {
     @Test
     void besideACallAnotherBeginsWhenItIsWorthItsCost() throws InterruptedException {
         GroupCommit<Job> group = group(4, 64, still);
-        Job[] jobs = jobs("j", 16);
+        Job[] jobs = jobs("j", 8);
         List<CompletableFuture<Boolean>> outcomes = queue(group, jobs);
         outcomes.add(later(group, Job.of("last")));
         assertEquals(
@@ -25,13 +25,13 @@ class GroupCommitCompanyTest extends GroupCommitScene {
                         + Arrays.stream(jobs).skip(1).map(Job::name).collect(joining(" "))
                         + " last",
                 calls.begun.take());
-        for (int i = 1; i <= 16; i++) {
+        for (int i = 1; i <= 8; i++) {
             outcomes.add(later(group, Job.of("k" + i)));
             int waiting = i;
-            Await.until("sixteen beside seventeen wait", () -> group.waiting() == waiting);
+            Await.until("eight beside nine wait", () -> group.waiting() == waiting);
         }
-        outcomes.add(later(group, Job.of("k17")));
-        assertEquals(18, calls.begun.take().split(" ", -1).length, "together and seventeen names");
+        outcomes.add(later(group, Job.of("k9")));
+        assertEquals(10, calls.begun.take().split(" ", -1).length, "together and nine names");
         outcomes.add(later(group, Job.of("lone")));
         Await.until("it waits", () -> group.waiting() == 1);
         still.nanos.addAndGet(Duration.ofMillis(2).toNanos());
