@@ -3,83 +3,27 @@ package io.queenmq.transact;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.queenmq.Broker;
-import io.queenmq.BrokerConfig;
-import io.queenmq.db.DatabaseConfig;
 import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Contract;
-import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Http.Reply;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.PostgresLink;
-import io.queenmq.testkit.TestDatabase;
-import java.io.IOException;
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
  * Transactions that come together share a call and its commit, and none of them can tell: not when
  * one of them cannot take effect, not when the answer is lost.
  */
-class SharedCommitFaultTest {
-    private TestDatabase server;
-    private PostgresLink link;
-    private Connection witness;
-    private Broker broker;
-    private Http http;
-
+class SharedCommitFaultTest extends TransactScene {
     /** One call at a time: who comes meanwhile shares the next. */
-    @BeforeEach
-    void start() throws IOException, SQLException {
-        server = TestDatabase.migrated();
-        link = new PostgresLink(server.host(), server.port());
-        witness = server.connect();
-        serve();
-    }
-
-    private void serve() {
-        DatabaseConfig reached =
-                DatabaseConfig.of("127.0.0.1", link.port(), server.name(), server.user(), "");
-        TransactConfig defaults = TransactConfig.DEFAULT;
-        broker =
-                new Broker(
-                        BrokerConfig.on(reached)
-                                .with(
-                                        new TransactConfig(
-                                                defaults.deadline(),
-                                                Duration.ofSeconds(3),
-                                                1,
-                                                defaults.sharedMax(),
-                                                defaults.waitingMax(),
-                                                Duration.ofSeconds(20),
-                                                defaults.lanesMax(),
-                                                defaults.stepsMax(),
-                                                defaults.pushBytesMax())));
-        broker.start();
-        http = new Http(broker.port());
-    }
-
-    @AfterEach
-    void stop() throws IOException, SQLException {
-        broker.close();
-        http.close();
-        witness.close();
-        link.close();
-        server.close();
-    }
-
-    private List<String> lines(String sql) throws SQLException {
-        return TestDatabase.rows(witness, sql).stream()
-                .map(row -> Objects.toString(row[0]))
-                .toList();
+    @Override
+    Bounds bounds() {
+        return Bounds.usual().withCalls(1).withPatience(Duration.ofSeconds(20));
     }
 
     private static String body(String operations, String keys) {
@@ -128,7 +72,7 @@ class SharedCommitFaultTest {
     }
 
     private CompletableFuture<Reply> send(String body) {
-        return http.postLater("/api/v1/transaction", body);
+        return http.postLater(PATH, body);
     }
 
     private static Json committed(CompletableFuture<Reply> sent) {

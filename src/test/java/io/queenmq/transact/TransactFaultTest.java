@@ -4,87 +4,29 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.queenmq.Broker;
-import io.queenmq.BrokerConfig;
-import io.queenmq.db.DatabaseConfig;
 import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Contract;
-import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Http.Reply;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.PostgresLink;
-import io.queenmq.testkit.TestDatabase;
-import java.io.IOException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
  * The link to the database breaks between a commit and its answer, or before the commit: whatever
  * the client is told, the transaction has taken effect exactly once, or is said to be in doubt.
  */
-class TransactFaultTest {
-    private static final String PATH = "/api/v1/transaction";
+class TransactFaultTest extends TransactScene {
 
-    private TestDatabase server;
-    private PostgresLink link;
-    private Connection witness;
-    private Broker broker;
-    private Http http;
-
-    @BeforeEach
-    void start() throws IOException, SQLException {
-        server = TestDatabase.migrated();
-        link = new PostgresLink(server.host(), server.port());
-        witness = server.connect();
-        serve(TransactConfig.DEFAULT.deadline());
-    }
-
-    @AfterEach
-    void stop() throws IOException, SQLException {
-        broker.close();
-        http.close();
-        witness.close();
-        link.close();
-        server.close();
-    }
-
-    private void serve(Duration deadline) {
-        DatabaseConfig reached =
-                DatabaseConfig.of("127.0.0.1", link.port(), server.name(), server.user(), "")
-                        .withPoolSize(8)
-                        .withBorrowTimeout(Duration.ofMillis(300));
-        BrokerConfig config = BrokerConfig.on(reached);
-        TransactConfig defaults = TransactConfig.DEFAULT;
-        broker =
-                new Broker(
-                        config.with(
-                                new TransactConfig(
-                                        deadline,
-                                        Duration.ofMillis(500),
-                                        defaults.inflightMax(),
-                                        defaults.sharedMax(),
-                                        defaults.waitingMax(),
-                                        defaults.patience(),
-                                        defaults.lanesMax(),
-                                        defaults.stepsMax(),
-                                        defaults.pushBytesMax())));
-        broker.start();
-        http = new Http(broker.port());
-    }
-
-    private List<String> lines(String sql) throws SQLException {
-        return TestDatabase.rows(witness, sql).stream()
-                .map(row -> Objects.toString(row[0]))
-                .toList();
+    @Override
+    Bounds bounds() {
+        return Bounds.usual().withGrace(Duration.ofMillis(500));
     }
 
     private List<String> stored() throws SQLException {
@@ -278,7 +220,7 @@ class TransactFaultTest {
     void whatStaysInDoubtIsSaidToBe() throws SQLException, InterruptedException {
         broker.close();
         http.close();
-        serve(Duration.ofSeconds(1));
+        serve(bounds().withDeadline(Duration.ofSeconds(1)));
         Json popped = popped();
         PostgresLink.Halt commit = link.haltAt("transact", PostgresLink.Point.ANSWER);
         CompletableFuture<Reply> sent = sendLater(ack(popped, 1, ""), push("\"second\""));
@@ -329,7 +271,7 @@ class TransactFaultTest {
         Json popped = popped();
         broker.close();
         http.close();
-        serve(Duration.ZERO);
+        serve(bounds().withDeadline(Duration.ZERO));
         Reply reply = sendLater(ack(popped, 1, "")).join();
         assertEquals(503, reply.status(), reply.body());
         assertEquals("db_error", reply.json().text("reason"));
@@ -342,7 +284,7 @@ class TransactFaultTest {
         http.push("out", "p", "\"first\"");
         broker.close();
         http.close();
-        serve(Duration.ofSeconds(1));
+        serve(bounds().withDeadline(Duration.ofSeconds(1)));
         Reply reply;
         try (Connection blocker = server.connect();
                 Statement statement = blocker.createStatement()) {

@@ -3,9 +3,6 @@ package io.queenmq.transact;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.queenmq.Broker;
-import io.queenmq.BrokerConfig;
-import io.queenmq.db.DatabaseConfig;
 import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
@@ -13,16 +10,12 @@ import io.queenmq.testkit.Http.Reply;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.PostgresLink;
 import io.queenmq.testkit.TestDatabase;
-import java.io.IOException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -32,59 +25,13 @@ import org.junit.jupiter.params.provider.CsvSource;
  * taken effect: it may come again as it is. What is wrong with the transaction itself is never told
  * like that.
  */
-class TransactOverloadHttpTest {
-    private static final String PATH = "/api/v1/transaction";
+class TransactOverloadHttpTest extends TransactScene {
     private static final String LEASE = "/api/v1/lease/01a228a2-ce41-7000-8000-004000000000/extend";
-    private static final int CONNECTIONS = 8;
     private static final int CALLS = 2;
 
-    private TestDatabase server;
-    private PostgresLink link;
-    private Connection witness;
-    private Broker broker;
-    private Http http;
-
-    @BeforeEach
-    void start() throws IOException, SQLException {
-        server = TestDatabase.migrated();
-        link = new PostgresLink(server.host(), server.port());
-        witness = server.connect();
-        DatabaseConfig reached =
-                DatabaseConfig.of("127.0.0.1", link.port(), server.name(), server.user(), "")
-                        .withPoolSize(CONNECTIONS)
-                        .withBorrowTimeout(Duration.ofMillis(300));
-        TransactConfig usual = TransactConfig.DEFAULT;
-        broker =
-                new Broker(
-                        BrokerConfig.on(reached)
-                                .with(
-                                        new TransactConfig(
-                                                usual.deadline(),
-                                                usual.grace(),
-                                                CALLS,
-                                                usual.sharedMax(),
-                                                1,
-                                                Duration.ofMillis(200),
-                                                usual.lanesMax(),
-                                                usual.stepsMax(),
-                                                usual.pushBytesMax())));
-        broker.start();
-        http = new Http(broker.port());
-    }
-
-    @AfterEach
-    void stop() throws IOException, SQLException {
-        link.close();
-        broker.close();
-        http.close();
-        witness.close();
-        server.close();
-    }
-
-    private List<String> lines(String sql) throws SQLException {
-        return TestDatabase.rows(witness, sql).stream()
-                .map(row -> Objects.toString(row[0]))
-                .toList();
+    @Override
+    Bounds bounds() {
+        return Bounds.usual().withCalls(CALLS).withWaiting(1).withPatience(Duration.ofMillis(200));
     }
 
     private static String incr(String key) {
