@@ -42,6 +42,7 @@ import io.queenmq.ready.LaneNames;
 import io.queenmq.ready.ReadyLanes;
 import io.queenmq.runtime.Clock;
 import io.queenmq.runtime.Loop;
+import io.queenmq.runtime.Overdue;
 import io.queenmq.runtime.Parts;
 import io.queenmq.runtime.StartRefused;
 import io.queenmq.runtime.Version;
@@ -281,6 +282,7 @@ public final class Broker implements AutoCloseable {
                             cipher,
                             traffic,
                             health::databaseTakesWrites,
+                            () -> Overdue.names(metrics),
                             Version.current())
                     .addTo(routes);
             new AdminPlane(
@@ -291,7 +293,12 @@ public final class Broker implements AutoCloseable {
                             switches,
                             quotas,
                             new OnCall(
-                                    database, config.maintain(), counts::tellNow, metrics, clock),
+                                    database,
+                                    config.maintain(),
+                                    catalog::queueChanged,
+                                    counts::tellNow,
+                                    metrics,
+                                    clock),
                             ready,
                             cipher,
                             coldReads,

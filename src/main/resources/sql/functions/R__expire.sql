@@ -52,7 +52,8 @@ comment on function queen_store.has_expired(timestamptz) is
 -- Locks      partitions, skip locked; retention_history: rows of this minute, by queue and rule
 -- Returns    one row: lanes looked at, messages gone by rule, and the queue that was served last,
 --            to begin the next step behind it; null = no queue behind it has anything due; segments
---            and bytes of what is gone, of a lane that loses over a hundred at once an estimate
+--            and bytes of what is gone, of a lane that loses over a hundred at once an estimate;
+--            the queues of these lanes
 -- Cost       6 statements for any number of lanes; per lane up to some 20 index probes, up to a
 --            hundred segments that go, of which nothing is decompressed, and what effective_cursor
 --            takes per group where a rule waits for readers, or does not
@@ -60,7 +61,7 @@ create or replace function queen_store.expire(
     p_now timestamptz, p_after_queue_id integer, p_limit integer)
 returns table (
     lanes integer, retention bigint, completed_retention bigint, max_wait_time_eviction bigint,
-    last_queue_id integer, segments bigint, bytes bigint)
+    last_queue_id integer, segments bigint, bytes bigint, queue_ids integer[])
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -115,7 +116,8 @@ begin
         limit p_limit) l;
     if v_ids is null then
         return query
-        select 0, 0::bigint, 0::bigint, 0::bigint, null::integer, 0::bigint, 0::bigint;
+        select 0, 0::bigint, 0::bigint, 0::bigint, null::integer, 0::bigint, 0::bigint,
+               '{}'::integer[];
         return;
     end if;
 
@@ -283,7 +285,8 @@ begin
            coalesce(sum(c.messages) filter (where c.rule = 'max_wait_time_eviction'), 0)::bigint,
            case when cardinality(v_ids) = p_limit
                 then (select max(i.queue_id) from unnest(v_queue_ids) i (queue_id)) end,
-           coalesce(sum(c.segments), 0)::bigint, coalesce(sum(c.bytes), 0)::bigint
+           coalesce(sum(c.segments), 0)::bigint, coalesce(sum(c.bytes), 0)::bigint,
+           array(select distinct i.queue_id from unnest(v_queue_ids) i (queue_id))
     from counted c;
     perform set_config('synchronous_commit', 'off', true);
 end

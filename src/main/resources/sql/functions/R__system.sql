@@ -49,6 +49,29 @@ $$;
 comment on function queen_store.show_jobs() is
     'Background jobs and how they went. Locks: none.';
 
+-- queen_store.prepared_holders: which prepared transaction is behind a lock without a session.
+-- Called by  lane_holders, held_lanes
+-- Locks      none
+-- Returns    one row per prepared transaction of the server: what pg_locks calls it, which is the
+--            session that it had until the server is restarted
+-- Cost       1 statement over prepared transactions and the locks of the server
+create or replace function queen_store.prepared_holders()
+returns table (virtualtransaction text, gid text, prepared timestamptz)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select l.virtualtransaction, x.gid, x.prepared
+    from pg_prepared_xacts x
+    join pg_locks l on l.locktype = 'transactionid' and l.transactionid = x.transaction
+        and l.mode = 'ExclusiveLock' and l.pid is null;
+end
+$$;
+comment on function queen_store.prepared_holders() is
+    'Which prepared transaction is behind a lock without a session. Locks: none.';
+
 -- queen_store.lane_holders: transactions that may hold lanes, so that pushes wait.
 -- Called by  show_blocked, end_lane_holder, stuck, storage_gauges; and a view
 -- Locks      none
@@ -81,9 +104,8 @@ begin
           and l.relation = 'queen_store.partitions'::regclass
           and l.mode in ('RowShareLock', 'RowExclusiveLock')) l
     left join pg_stat_activity a on a.pid = l.pid
-    -- A prepared transaction has the number -1/<xid> instead of a session.
-    left join pg_prepared_xacts x
-        on l.pid is null and l.virtualtransaction = '-1/' || x.transaction::text
+    left join queen_store.prepared_holders() x
+        on l.pid is null and x.virtualtransaction = l.virtualtransaction
     cross join lateral (
         select clock_timestamp() - coalesce(a.xact_start, x.prepared) as age) t
     where l.pid is distinct from pg_backend_pid()
@@ -93,30 +115,112 @@ $$;
 comment on function queen_store.lane_holders(interval) is
     'Transactions that may hold lanes, so that pushes wait. Locks: none.';
 
--- queen_store.show_blocked: who holds lanes for longer than a second.
+-- queen_store.held_lanes: which lanes are held. A row lock is not in pg_locks, but a row names the
+-- transaction that locked it last, and a running one holds a lock on its number. Who waits for a
+-- row holds a lock on its place: where there are too many lanes to look at, these can be told yet.
+-- Called by  show_blocked
+-- Locks      none
+-- Returns    one row per lane, with who waits for it; pid null = held by that prepared transaction.
+--            Without p_all only those that a session waits for. Not seen is a row that several
+--            transactions lock at once, which the broker's own functions never do
+-- Cost       1 statement: the locks of the server, a row per lane waited for; with p_all all lanes
+create or replace function queen_store.held_lanes(p_all boolean)
+returns table (
+    pid integer, prepared_transaction text, tenant_id uuid, queue text, partition text,
+    waiting_pids integer[])
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    return query
+    with holder as materialized (
+        select l.transactionid, l.pid, x.gid
+        from pg_locks l
+        left join queen_store.prepared_holders() x
+            on l.pid is null and x.virtualtransaction = l.virtualtransaction
+        where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted
+    ),
+    waiting as materialized (
+        select format('(%s,%s)', l.page, l.tuple)::tid as place,
+               array_agg(l.pid order by l.pid) as pids
+        from pg_locks l
+        where l.locktype = 'tuple' and l.relation = 'queen_store.partitions'::regclass
+          and l.database = (
+              select d.oid from pg_database d where d.datname = current_database())
+        group by l.page, l.tuple
+    ),
+    lane as (
+        select p.queue_id, p.name, p.xmax, p.ctid as place
+        from queen_store.partitions p
+        where p_all and p.xmax = any (array(select h.transactionid from holder h))
+        union all
+        select p.queue_id, p.name, p.xmax, w.place
+        from waiting w
+        cross join lateral (
+            select p.queue_id, p.name, p.xmax
+            from queen_store.partitions p
+            where p.ctid = w.place
+            limit 1) p
+        where not p_all
+    )
+    select h.pid, h.gid, q.tenant_id, q.name, l.name,
+           coalesce(w.pids, '{}')
+    from lane l
+    join holder h on h.transactionid = l.xmax
+    join queen_store.queues q on q.id = l.queue_id and q.deleted_at is null
+    left join waiting w on w.place = l.place;
+end
+$$;
+comment on function queen_store.held_lanes(boolean) is
+    'Which lanes are held by running transactions: all, or those somebody waits for. Locks: none.';
+
+-- queen_store.show_blocked: who holds lanes for longer than a second, and which.
 -- Called by  SystemReads
 -- Locks      none
--- Returns    a JSON object, the oldest transaction first
--- Cost       that of lane_holders
+-- Returns    a JSON object, the oldest transaction first, with up to a hundred lanes of each;
+--            partitionsComplete false = it may hold others
+-- Cost       those of lane_holders and held_lanes
 create or replace function queen_store.show_blocked()
 returns json
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+    v_pages_max constant integer := 1000;
+    v_lanes_max constant integer := 100;
+    v_complete constant boolean := pg_relation_size('queen_store.partitions')
+        <= v_pages_max * current_setting('block_size')::bigint;
 begin
     return (
+        with lane as materialized (
+            select l.*, row_number() over (
+                       partition by l.pid, l.prepared_transaction
+                       order by cardinality(l.waiting_pids) desc, l.tenant_id, l.queue,
+                                l.partition) as place
+            from queen_store.held_lanes(v_complete) l
+        )
         select json_build_object('holders', coalesce(json_agg(json_build_object(
                    'pid', h.pid, 'applicationName', h.application_name, 'user', h.user_name,
                    'clientAddress', h.client_addr, 'state', h.state,
                    'ageSeconds', round(extract(epoch from h.transaction_age), 1),
                    'lastQuery', h.last_query, 'preparedTransaction', h.prepared_transaction,
-                   'waitingPids', h.waiting_pids)
+                   'waitingPids', h.waiting_pids, 'partitions', l.partitions,
+                   'partitionsComplete', v_complete and l.lanes <= v_lanes_max)
                    order by h.transaction_age desc nulls first, h.pid), '[]'))
-        from queen_store.lane_holders(interval '1 second') h);
+        from queen_store.lane_holders(interval '1 second') h
+        cross join lateral (
+            select count(*) as lanes, coalesce(json_agg(json_build_object(
+                       'queue', l.queue, 'tenant', l.tenant_id, 'partition', l.partition,
+                       'waitingPids', l.waiting_pids) order by l.place)
+                       filter (where l.place <= v_lanes_max), '[]') as partitions
+            from lane l
+            where l.pid is not distinct from h.pid
+              and l.prepared_transaction is not distinct from h.prepared_transaction) l);
 end
 $$;
 comment on function queen_store.show_blocked() is
-    'Who holds lanes for longer than a second. Locks: none.';
+    'Who holds lanes for longer than a second, and which. Locks: none.';
 
 -- queen_store.end_lane_holder: ends a session that may hold lanes. Its transaction is undone.
 -- Called by  OnCallProcedures

@@ -157,7 +157,8 @@ final class StorageRoutes {
         RetentionRun run = ran.get();
         long messages = run.retention() + run.completed() + run.evicted();
         JsonBuffer json = new JsonBuffer(256).raw("{\"success\":true,\"complete\":");
-        json.bool(run.isComplete()).raw(",\"due\":").number(run.lanes());
+        json.bool(run.isComplete()).raw(",\"queues\":").number(run.queues());
+        json.raw(",\"due\":").number(run.lanes());
         json.raw(",\"messages\":").number(messages);
         json.raw(",\"retentionMsgs\":").number(run.retention());
         json.raw(",\"completedRetentionMsgs\":").number(run.completed());
@@ -165,6 +166,7 @@ final class StorageRoutes {
         json.raw(",\"segmentsDeleted\":").number(run.segments());
         json.raw(",\"txnsPurged\":").number(messages);
         json.raw(",\"bytes\":").number(run.bytes());
+        json.raw(",\"partitionsDeleted\":").number(run.removedLanes());
         json.raw(",\"elapsedMs\":");
         json.number(TimeUnit.NANOSECONDS.toMillis(clock.nanos() - start));
         exchange.ok(json.raw('}'));

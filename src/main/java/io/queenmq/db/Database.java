@@ -287,6 +287,11 @@ public final class Database implements AutoCloseable {
         return Refusals.ended(what, error);
     }
 
+    /** Whether only a pooler can be why the owner of a dedicated connection gives it up. */
+    public static boolean isShared(SQLException error) {
+        return Pooling.isShared(error);
+    }
+
     /**
      * Ends a server process whose connection broke, so that what it was doing is decided: after
      * {@code true} its transaction has committed or is undone, and holds no lock.

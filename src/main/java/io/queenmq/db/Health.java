@@ -14,12 +14,16 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Whether the database takes writes, asked on a connection of its own so that a full pool is no
- * sickness. Callers within a second share one answer. Safe for any thread; one caller asks, the
- * others wait for it.
+ * sickness. Callers within a second share one answer, if it is a bad one within a quarter. Safe for
+ * any thread; one caller asks, the others wait for it.
  */
 public final class Health implements AutoCloseable {
     private static final Logger LOG = System.getLogger(Health.class.getName());
     private static final long SHARE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    /** A broker that is well again should not be left out for longer; each opens a connection. */
+    private static final long SHARE_SICK_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+
     private static final Duration PATIENCE = Duration.ofSeconds(2);
 
     /** A server that was demoted still answers queries: only this proves the way of a write. */
@@ -46,7 +50,7 @@ public final class Health implements AutoCloseable {
     public boolean databaseTakesWrites() {
         asking.lock();
         try {
-            if (!asked || clock.nanos() - askedNanos > SHARE_NANOS) {
+            if (!asked || clock.nanos() - askedNanos > (healthy ? SHARE_NANOS : SHARE_SICK_NANOS)) {
                 healthy = ask();
                 asked = true;
                 askedNanos = clock.nanos();

@@ -116,6 +116,9 @@ final class Refusals {
 
     /** A connection that has an owner is of no use any more. */
     static QueenException ended(String what, SQLException error) {
+        if (Pooling.isShared(error)) {
+            return new QueenException(Failure.DATABASE_AWAY, what + " " + Pooling.SHARED, error);
+        }
         String state = stateOf(error);
         return tellsOfTheEnd(state) || refusesWork(state)
                 ? new QueenException(Failure.DATABASE_AWAY, what + " is lost", error)

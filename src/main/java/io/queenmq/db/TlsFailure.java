@@ -27,7 +27,9 @@ final class TlsFailure {
 
     /** The sentence for the operator. */
     static String sentence(DatabaseConfig config, SQLException error) {
-        return find(config, error).orElseGet(() -> String.valueOf(error.getMessage()));
+        return find(config, error)
+                .or(() -> Pooling.find(error))
+                .orElseGet(() -> String.valueOf(error.getMessage()));
     }
 
     /** Empty = it is for something else. */

@@ -12,7 +12,9 @@ import io.queenmq.queue.Queues;
 import io.queenmq.timer.Timers;
 import io.queenmq.transact.Transact;
 import io.queenmq.web.Router;
+import java.util.List;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 
 /** The routes that messages travel on, and those that probes ask. Any thread. */
 public final class DataPlane {
@@ -34,6 +36,7 @@ public final class DataPlane {
      *
      * @param traffic is told what is asked for
      * @param databaseReady whether the database takes writes, answered within a second or two
+     * @param overdue what the broker should have done in the background long ago
      * @param version of this broker
      */
     public DataPlane(
@@ -50,6 +53,7 @@ public final class DataPlane {
             PayloadCipher cipher,
             Traffic traffic,
             BooleanSupplier databaseReady,
+            Supplier<List<String>> overdue,
             String version) {
         this.push = new PushRoutes(push, traffic);
         this.pop = new PopRoutes(pop, cipher, config, traffic);
@@ -62,7 +66,7 @@ public final class DataPlane {
         this.kvList = new KvListRoutes(kv.reads());
         this.timers = new TimerRoutes(timers);
         this.queues = new QueueRoutes(queues);
-        this.health = new HealthRoutes(databaseReady, version);
+        this.health = new HealthRoutes(databaseReady, overdue, version);
     }
 
     /** Adds the routes. */

@@ -50,8 +50,18 @@ final class IdleLanes implements Job {
 
     @Override
     public boolean step() {
+        return step(new RetentionRun());
+    }
+
+    /**
+     * The same, and adds what it did to a run.
+     *
+     * @return whether there is more to do now
+     */
+    boolean step(RetentionRun run) {
         StorageProcedures.Removed step =
                 procedures.removeIdleLanes(config.partitionCleanupAge(), after, LANES_MAX);
+        run.add(step);
         removed.increment(step.lanes());
         step.queueIds().forEach(queueChanged::accept);
         StorageProcedures.Idle last = step.last();

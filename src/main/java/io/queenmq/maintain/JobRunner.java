@@ -6,8 +6,10 @@ import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
+import io.queenmq.runtime.Overdue;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -60,8 +62,11 @@ final class JobRunner {
         private long servedNanos = clock.nanos();
         private int failedInARow;
 
-        /** Read by whoever looks at the metrics. */
+        /** Read by whoever looks at the metrics, like the next. */
         private volatile long wellNanos = clock.nanos();
+
+        /** Since when it fails for a reason of its own; null = it does not. */
+        private volatile @Nullable Long failingNanos;
 
         Scheduled(Job job, Metrics metrics) {
             this.job = job;
@@ -95,11 +100,18 @@ final class JobRunner {
                             + " another broker's.",
                     () -> TimeUnit.NANOSECONDS.toMillis(clock.nanos() - wellNanos) / 1e3,
                     tag);
+            Overdue.watch("job " + job.name(), job.period(), this::failing, metrics);
+        }
+
+        private Duration failing() {
+            Long since = failingNanos;
+            return since == null ? Duration.ZERO : Duration.ofNanos(clock.nanos() - since);
         }
 
         /** All is well; looked at again after a while, not in step with other brokers. */
         void well(long nextNanos) {
             wellNanos = clock.nanos();
+            failingNanos = null;
             if (failedInARow > 0) {
                 failedInARow = 0;
                 LOG.log(Level.INFO, "background job runs again job=" + job.name());
@@ -110,6 +122,11 @@ final class JobRunner {
         /** Logs the first failure of a spell. */
         void failed(RuntimeException e) {
             failures.increment();
+            if (Overdue.isOutage(e)) {
+                failingNanos = null;
+            } else if (failingNanos == null) {
+                failingNanos = clock.nanos();
+            }
             if (failedInARow++ == 0) {
                 LOG.log(Level.WARNING, "background job failed, it goes on job=" + job.name(), e);
             }
@@ -119,15 +136,23 @@ final class JobRunner {
         }
     }
 
-    /** Runs what is due until nothing is; costs a look at memory when nothing can be. */
     void run() {
-        while (!Thread.currentThread().isInterrupted() && round()) {
+        run(() -> {});
+    }
+
+    /**
+     * Runs what is due until nothing is; costs a look at memory when nothing can be.
+     *
+     * @param atWork told after each job: there may always be one that has more to do
+     */
+    void run(Runnable atWork) {
+        while (!Thread.currentThread().isInterrupted() && round(atWork)) {
             // Each job that has more to do gets its next slice when the others have had theirs.
         }
     }
 
     /** Whether a job has more to do now. */
-    private boolean round() {
+    private boolean round(Runnable atWork) {
         long now = clock.nanos();
         List<Scheduled> asked =
                 jobs.stream()
@@ -159,6 +184,7 @@ final class JobRunner {
                                         scheduled.job.period().toNanos())));
             } else {
                 more |= attempt(scheduled);
+                atWork.run();
             }
         }
         return more;

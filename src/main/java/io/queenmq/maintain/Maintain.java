@@ -66,7 +66,7 @@ public final class Maintain implements AutoCloseable {
                         .min(Comparator.naturalOrder())
                         .filter(period -> period.compareTo(TICK_MAX) < 0)
                         .orElse(TICK_MAX);
-        loop = Loop.start("maintain", tick, runner::run, metrics, clock);
+        loop = Loop.startStanding("maintain", tick, runner::run, metrics, clock);
     }
 
     /** Interrupts the step under way, gives its lease back and ends. */

@@ -7,6 +7,8 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.UUID;
+import java.util.function.BooleanSupplier;
+import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** What the person on call can do by hand. Any thread. */
@@ -19,6 +21,7 @@ public final class OnCall {
     /** Shorter than any lease, and than clients wait. */
     private static final Duration RETENTION_MAX = Duration.ofSeconds(15);
 
+    private final IntConsumer queueChanged;
     private final Runnable tellCounts;
     private final OnCallProcedures procedures;
     private final StatisticsProcedures statistics;
@@ -32,14 +35,17 @@ public final class OnCall {
     private final Clock clock;
 
     /**
+     * @param queueChanged who keeps something of a queue whose lanes change; told after the commit
      * @param tellCounts tells the database what this broker has counted
      */
     public OnCall(
             Database database,
             MaintainConfig config,
+            IntConsumer queueChanged,
             Runnable tellCounts,
             Metrics metrics,
             Clock clock) {
+        this.queueChanged = queueChanged;
         this.tellCounts = tellCounts;
         this.procedures = new OnCallProcedures(database);
         this.statistics = new StatisticsProcedures(database);
@@ -54,24 +60,38 @@ public final class OnCall {
     }
 
     /**
-     * Lets expire at once what is due, for some seconds at most: the rest is the job's.
+     * Lets expire at once what is due, then removes lanes that nobody uses, for some seconds at
+     * most: the rest is for the jobs. The second is left out where it is switched off, or its job
+     * is paused or somebody else's.
      *
-     * @return empty = somebody else is at it, or the job is paused
+     * @return empty = somebody else is at the first, or its job is paused
      */
     public Optional<RetentionRun> runRetention() {
         Expiry expiry = new Expiry(storage, config, metrics);
-        procedures.setJob(expiry.name(), null, true);
-        JobProcedures.Held held = jobs.claim(expiry.name(), UUID.randomUUID(), config.lease());
-        if (held == null) {
-            return Optional.empty();
-        }
         RetentionRun run = new RetentionRun();
         long start = clock.nanos();
+        if (!runByHand(expiry, () -> expiry.step(run), run, start)) {
+            return Optional.empty();
+        }
+        if (config.partitionCleanup()) {
+            IdleLanes idle = new IdleLanes(storage, config, queueChanged, metrics);
+            runByHand(idle, () -> idle.step(run), run, start);
+        }
+        return Optional.of(run);
+    }
+
+    /** False = somebody else is at it, or the job is paused. */
+    private boolean runByHand(Job job, BooleanSupplier step, RetentionRun run, long start) {
+        procedures.setJob(job.name(), null, true);
+        JobProcedures.Held held = jobs.claim(job.name(), UUID.randomUUID(), config.lease());
+        if (held == null) {
+            return false;
+        }
         int steps = 0;
         boolean more = true;
         try {
             while (more && clock.nanos() - start < RETENTION_MAX.toNanos()) {
-                more = expiry.step(run);
+                more = step.getAsBoolean();
                 steps++;
             }
         } finally {
@@ -80,7 +100,7 @@ public final class OnCall {
         if (more) {
             run.cut();
         }
-        return Optional.of(run);
+        return true;
     }
 
     /** What there is to do so that so many bytes of the log become free; changes nothing. */

@@ -1,8 +1,13 @@
 package io.queenmq.maintain;
 
-/** What a round of expiry did, added up step by step. For one thread. */
+import java.util.HashSet;
+import java.util.Set;
+
+/** What a round of expiry and of removing idle lanes did, added up step by step. For one thread. */
 public final class RetentionRun {
+    private final Set<Integer> queueIds = new HashSet<>();
     private long lanes;
+    private long removedLanes;
     private long retention;
     private long completed;
     private long evicted;
@@ -13,6 +18,7 @@ public final class RetentionRun {
     RetentionRun() {}
 
     void add(StorageProcedures.Expired step) {
+        queueIds.addAll(step.queueIds());
         lanes += step.lanes();
         retention += step.retention();
         completed += step.completed();
@@ -21,8 +27,17 @@ public final class RetentionRun {
         bytes += step.bytes();
     }
 
+    void add(StorageProcedures.Removed step) {
+        removedLanes += step.lanes();
+    }
+
     void cut() {
         complete = false;
+    }
+
+    /** Queues that had lanes that were due. */
+    public int queues() {
+        return queueIds.size();
     }
 
     /** Lanes that were due. */
@@ -53,6 +68,11 @@ public final class RetentionRun {
     /** Bytes of these, before compression. */
     public long bytes() {
         return bytes;
+    }
+
+    /** Lanes removed that nobody used. */
+    public long removedLanes() {
+        return removedLanes;
     }
 
     /** Whether nothing is due any more. */

@@ -20,6 +20,7 @@ final class StorageProcedures {
      * @param lastQueueId the next step begins behind this queue; null = the round is complete
      * @param segments that messages went from, like the bytes an estimate where they are very many
      * @param bytes before compression
+     * @param queueIds whose lanes these were
      */
     record Expired(
             int lanes,
@@ -28,7 +29,8 @@ final class StorageProcedures {
             long evicted,
             @Nullable Integer lastQueueId,
             long segments,
-            long bytes) {}
+            long bytes,
+            List<Integer> queueIds) {}
 
     /** A step behind a deleted queue; 0 = no more can be done there now. */
     record Cleaned(int queueId, long removed) {}
@@ -100,7 +102,7 @@ final class StorageProcedures {
         return call(
                 "expire",
                 "select lanes, retention, completed_retention, max_wait_time_eviction,"
-                        + " last_queue_id, segments, bytes"
+                        + " last_queue_id, segments, bytes, queue_ids"
                         + " from queen_store.expire(clock_timestamp(), ?, ?)",
                 rows -> {
                     rows.next();
@@ -111,10 +113,15 @@ final class StorageProcedures {
                             rows.getLong(4),
                             rows.getObject(5, Integer.class),
                             rows.getLong(6),
-                            rows.getLong(7));
+                            rows.getLong(7),
+                            integers(rows, 8));
                 },
                 afterQueueId,
                 lanesMax);
+    }
+
+    private static List<Integer> integers(ResultSet row, int column) throws SQLException {
+        return List.of((Integer[]) row.getArray(column).getArray());
     }
 
     boolean hasRemains() {
@@ -174,7 +181,7 @@ final class StorageProcedures {
                     return new Removed(
                             rows.getInt(1),
                             last == null ? null : new Idle(last.toInstant(), rows.getLong(3)),
-                            List.of((Integer[]) rows.getArray(4).getArray()));
+                            integers(rows, 4));
                 },
                 age.toSeconds(),
                 after.lastWriteAt().atOffset(ZoneOffset.UTC),

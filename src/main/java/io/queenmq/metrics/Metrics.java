@@ -13,6 +13,8 @@ import io.micrometer.core.instrument.distribution.ValueAtPercentile;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.stream.LongStream;
@@ -98,6 +100,16 @@ public final class Metrics implements AutoCloseable {
             sum += meter.measure().iterator().next().getValue();
         }
         return sum;
+    }
+
+    /** What this tag says of the meters of this name whose value is above zero, sorted. */
+    public List<String> tagsAboveZero(String name, String tag) {
+        return registry.find(name).gauges().stream()
+                .filter(gauge -> gauge.value() > 0)
+                .map(gauge -> gauge.getId().getTag(tag))
+                .filter(Objects::nonNull)
+                .sorted()
+                .toList();
     }
 
     /** Below which the share {@code percentile} of recent durations stays; 0 = there were none. */

@@ -11,6 +11,7 @@ import io.queenmq.runtime.Clock;
 import io.queenmq.runtime.Loop;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -30,6 +31,8 @@ import org.postgresql.util.PSQLState;
 public final class NotifyCarrier implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger(NotifyCarrier.class.getName());
     private static final String CHANNEL = "queen_hints";
+    private static final String LISTENING =
+            "select c from pg_catalog.pg_listening_channels() c where c = '" + CHANNEL + "'";
     private static final String NOTIFY = "select pg_catalog.pg_notify(?, ?)";
     private static final Duration WAIT = Duration.ofSeconds(10);
     private static final int PROBE_SECONDS = 5;
@@ -45,6 +48,9 @@ public final class NotifyCarrier implements AutoCloseable {
     private final Counter sent;
     private final Counter connects;
     private volatile boolean listening;
+
+    /** Notifications did not come the last time; the listener's own. */
+    private boolean deaf;
 
     /** Of the connection that sends: what comes from there is our own. */
     private volatile int ownPid;
@@ -126,7 +132,8 @@ public final class NotifyCarrier implements AutoCloseable {
             try (Statement statement = connection.createStatement()) {
                 statement.execute("listen " + CHANNEL);
             }
-            listening = true;
+            // Who was deaf the last time has to hear something first.
+            listening = !deaf;
             connects.increment();
             sink.everythingChanged();
             PGConnection notifications = connection.unwrap(PGConnection.class);
@@ -138,11 +145,15 @@ public final class NotifyCarrier implements AutoCloseable {
                 }
                 if (some == null || some.length == 0) {
                     probe(connection);
+                    probeEars(connection);
                 } else {
                     hear(some);
                 }
+                deaf = false;
+                listening = true;
             }
         } catch (SQLException e) {
+            deaf = Database.isShared(e);
             throw Database.ended("the connection for hints", e);
         } finally {
             listening = false;
@@ -153,6 +164,18 @@ public final class NotifyCarrier implements AutoCloseable {
         if (!connection.isValid(PROBE_SECONDS)) {
             throw new SQLException(
                     "the carrier's connection is dead", PSQLState.CONNECTION_FAILURE.getState());
+        }
+    }
+
+    /** A pooler takes LISTEN, and gives the server connection that listens to somebody else. */
+    private void probeEars(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet channels = statement.executeQuery(LISTENING)) {
+            if (!channels.next()) {
+                throw new SQLException(
+                        "LISTEN is forgotten: looks at the tables wake parked polls instead",
+                        PSQLState.INVALID_SQL_STATEMENT_NAME.getState());
+            }
         }
     }
 

@@ -54,6 +54,12 @@ public final class Loop implements AutoCloseable {
 
     private volatile long lastSuccessNanos;
 
+    /**
+     * The same, or the last run that met nothing but {@linkplain Overdue#isOutage what is told
+     * elsewhere}.
+     */
+    private volatile long lastSignNanos;
+
     /** Touched by the loop's own thread alone. */
     private int failedInARow;
 
@@ -68,6 +74,8 @@ public final class Loop implements AutoCloseable {
         this.step = step;
         this.clock = clock;
         this.lastSuccessNanos = clock.nanos();
+        this.lastSignNanos = lastSuccessNanos;
+        Overdue.watch(name, pause, () -> Duration.ofNanos(clock.nanos() - lastSignNanos), metrics);
         this.failures =
                 metrics.counter(
                         "queen_runtime_loop_failures_total",
@@ -147,6 +155,7 @@ public final class Loop implements AutoCloseable {
 
     private void succeeded() {
         lastSuccessNanos = clock.nanos();
+        lastSignNanos = lastSuccessNanos;
         failedInARow = 0;
         told.clear();
     }
@@ -160,6 +169,9 @@ public final class Loop implements AutoCloseable {
             Thread.currentThread().interrupt();
         } catch (Exception | StackOverflowError | OutOfMemoryError | AssertionError e) {
             failures.increment();
+            if (Overdue.isOutage(e)) {
+                lastSignNanos = clock.nanos();
+            }
             if (!isClosing()) {
                 report(e);
             }

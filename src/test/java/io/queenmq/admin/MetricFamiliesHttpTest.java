@@ -65,7 +65,7 @@ class MetricFamiliesHttpTest {
             gauge   queen_dlq_depth queen_dlq_depth_by_queue
             gauge   queen_epochs queen_epoch_seal_blocked_seconds queen_storage_bytes queen_lanes_blocked
             gauge   queen_xmin_horizon_age_seconds queen_xmin_horizon_age_transactions
-            gauge   queen_job_last_success_age_seconds
+            gauge   queen_job_last_success_age_seconds queen_runtime_overdue
             histogram queen_http_request_seconds
             gauge   jvm_memory_used_bytes jvm_memory_committed_bytes jvm_threads_live_threads
             """;

@@ -39,7 +39,8 @@ class StorageHttpTest {
                         Map.of(
                                 "QUEEN_TENANCY_HEADER", "true",
                                 "QUEEN_KV_REQUIRE_GRANT", "false",
-                                "RETENTION_INTERVAL", "3600000"));
+                                "RETENTION_INTERVAL", "3600000",
+                                "PARTITION_CLEANUP_INTERVAL", "3600000"));
         http = broker.http();
         connection = database.connect();
         // Incompressible, so that it takes its size wherever the server compresses.
@@ -186,14 +187,11 @@ class StorageHttpTest {
                 "/api/v1/configure",
                 "{\"queue\":\"short\",\"options\":{\"maxWaitTimeSeconds\":60}}");
         fill("short", 3);
-        Lines.lines(
-                connection,
-                "with aged as (update queen_store.segments set created_at = created_at - interval"
-                        + " '1 hour' returning partition_id) update queen_store.partitions set"
-                        + " oldest_live_at = oldest_live_at - interval '1 hour', last_created_at ="
-                        + " last_created_at - interval '1 hour' returning id");
+        age("true", "1 hour");
         Json ran = http.post(run, "").json();
         assertEquals("true", ran.text("complete"));
+        assertEquals("1", ran.text("queues"));
+        assertEquals("0", ran.text("partitionsDeleted"));
         for (String count :
                 new String[] {"messages", "maxWaitEvicted", "segmentsDeleted", "txnsPurged"}) {
             assertEquals("3", ran.text(count), count);
@@ -206,7 +204,65 @@ class StorageHttpTest {
                         connection,
                         "select rule, messages, segments, bytes from"
                                 + " queen_store.retention_history"));
-        assertEquals("0", http.post(run, "").json().text("segmentsDeleted"));
+        Json again = http.post(run, "").json();
+        assertEquals("0", again.text("segmentsDeleted"));
+        assertEquals("0", again.text("queues"));
+    }
+
+    /** A queue counts once, however many of its partitions went in however many steps. */
+    @Test
+    @Contract("system-9")
+    void retentionRunByHandCountsQueuesOnceAndRemovesPartitionsThatNobodyUses()
+            throws SQLException {
+        String run = "/api/v1/system/retention/run";
+        Await.until(
+                "the job is there, and paused",
+                () ->
+                        http.post("/api/v1/system/jobs/partition_cleanup", "{\"enabled\":false}")
+                                        .status()
+                                == 200);
+        for (String queue : new String[] {"one", "two"}) {
+            http.post(
+                    "/api/v1/configure",
+                    "{\"queue\":\"%s\",\"options\":{\"maxWaitTimeSeconds\":60}}".formatted(queue));
+            for (int lane = 0; lane < 3; lane++) {
+                http.push(queue, "p" + lane, "1");
+            }
+        }
+        http.push("young", "p", "1");
+        age("queue_id in (select id from queen_store.queues where name <> 'young')", "40 days");
+        Json ran = http.post(run, "").json();
+        assertEquals("2", ran.text("queues"));
+        assertEquals("6", ran.text("due"));
+        assertEquals("0", ran.text("partitionsDeleted"));
+        assertEquals("7", Lines.line(connection, "select count(*) from queen_store.partitions"));
+
+        http.post("/api/v1/system/jobs/partition_cleanup", "{\"enabled\":true}");
+        Json cleaned = http.post(run, "").json();
+        assertEquals("true", cleaned.text("complete"));
+        assertEquals("0", cleaned.text("queues"));
+        assertEquals("6", cleaned.text("partitionsDeleted"));
+        assertEquals("1", Lines.line(connection, "select count(*) from queen_store.partitions"));
+    }
+
+    private void age(String lanes, String by) throws SQLException {
+        Lines.lines(
+                connection,
+                """
+                with aged as (
+                    update queen_store.segments s set created_at = created_at - interval '%2$s'
+                    where s.partition_id in (
+                        select id from queen_store.partitions where %1$s)
+                    returning 1)
+                update queen_store.partitions
+                set oldest_live_at = oldest_live_at - interval '%2$s',
+                    last_created_at = last_created_at - interval '%2$s',
+                    last_write_at = last_write_at - interval '%2$s',
+                    created_at = created_at - interval '%2$s'
+                where %1$s
+                returning id
+                """
+                        .formatted(lanes, by));
     }
 
     @Test

@@ -70,6 +70,7 @@ class SystemHttpTest {
     @Test
     @Contract("system-2")
     void whoHoldsPartitionsIsNamedAndEnded() throws SQLException {
+        http.push("held", "p", "0");
         try (Connection holder = database.connect()) {
             holder.setAutoCommit(false);
             String pid =
@@ -85,6 +86,11 @@ class SystemHttpTest {
                         Json blocked = http.get(SYSTEM + "/blocked").json();
                         return blocked.each("holders", "pid").contains(pid);
                     });
+            Json blocked = http.get(SYSTEM + "/blocked").json();
+            int at = blocked.each("holders", "pid").indexOf(pid);
+            assertEquals("held", blocked.text("holders", at, "partitions", 0, "queue"));
+            assertEquals("p", blocked.text("holders", at, "partitions", 0, "partition"));
+            assertEquals("true", blocked.text("holders", at, "partitionsComplete"));
             assertEquals(404, http.post(SYSTEM + "/blocked/1/terminate", "").status());
             assertEquals(404, http.post(SYSTEM + "/blocked/me/terminate", "").status());
             assertEquals(

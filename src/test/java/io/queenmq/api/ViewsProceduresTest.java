@@ -115,16 +115,32 @@ class ViewsProceduresTest {
             holder.setAutoCommit(false);
             lines(holder, "select * from queen.push('q', 'a', '2')");
             assertEquals(List.of("a|" + pid + "|forgetful|idle in transaction|{}"), blocked());
+            assertEquals(List.of("q|a|" + pid + "|{}"), held(true));
+            assertEquals(List.of(), held(false));
 
             Future<List<String>> push =
                     executor.submit(() -> lines(waiter, "select * from queen.push('q', 'a', '3')"));
             List<String> expected =
                     List.of("a|%s|forgetful|idle in transaction|{%s}".formatted(pid, waiting));
             Await.until("the blocked push to show", () -> blocked().equals(expected));
+            List<String> held = List.of("q|a|%s|{%s}".formatted(pid, waiting));
+            assertEquals(held, held(true));
+            assertEquals(held, held(false));
             holder.commit();
             push.get();
         }
         assertEquals(List.of(), blocked());
+    }
+
+    /**
+     * The same for a broker: where there are many partitions, only those that somebody waits for.
+     */
+    private List<String> held(boolean all) throws SQLException {
+        return lines(
+                connection,
+                "select queue, partition, pid, waiting_pids from queen_store.held_lanes("
+                        + all
+                        + ")");
     }
 
     private List<String> blocked() throws SQLException {
@@ -148,9 +164,21 @@ class ViewsProceduresTest {
                 line(
                         connection,
                         "select partition, pid, prepared_transaction from queen.blocked_partitions");
+        String held =
+                line(
+                        connection,
+                        "select partition, pid, prepared_transaction from"
+                                + " queen_store.held_lanes(true)");
+        String holder =
+                line(
+                        connection,
+                        "select pid, prepared_transaction, transaction_age is not null"
+                                + " from queen.lane_holders");
         lines(connection, "rollback prepared 'views'");
 
+        assertEquals("|views|t", holder);
         assertEquals("a||views", shown);
+        assertEquals("a||views", held);
     }
 
     @Test

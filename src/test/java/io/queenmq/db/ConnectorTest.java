@@ -25,6 +25,7 @@ class ConnectorTest {
         private final ServerSocket socket =
                 new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
 
+        private volatile String state = "28P01";
         private volatile String reason = "";
 
         Porter() throws IOException {
@@ -37,7 +38,7 @@ class ConnectorTest {
                     DataInputStream in = new DataInputStream(guest.getInputStream());
                     in.readNBytes(in.readInt() - 4);
                     byte[] error =
-                            ("SFATAL\0C28P01\0M" + reason + "\0\0")
+                            ("SFATAL\0C" + state + "\0M" + reason + "\0\0")
                                     .getBytes(StandardCharsets.UTF_8);
                     DataOutputStream out = new DataOutputStream(guest.getOutputStream());
                     out.writeByte('E');
@@ -111,6 +112,31 @@ class ConnectorTest {
                             "420000 error=FATAL: password",
                             "720000 error=FATAL: password"),
                     told(log));
+        }
+    }
+
+    @Test
+    void aPoolerThatRefusesSettingsIsToldOfWithItsCure() throws IOException {
+        try (Porter porter = new Porter();
+                LogCapture log = new LogCapture()) {
+            porter.state = "08P01";
+            porter.reason = "unsupported startup parameter: options";
+            Connector connector =
+                    new Connector(
+                            DatabaseConfig.of(
+                                    "127.0.0.1", porter.socket.getLocalPort(), "db", "me", ""),
+                            Clock.SYSTEM);
+            assertThrows(SQLException.class, connector::getConnection);
+            assertEquals(
+                    1,
+                    log.text()
+                            .lines()
+                            .filter(
+                                    line ->
+                                            line.contains("unsupported startup parameter: options")
+                                                    && line.contains("ignore_startup_parameters ="))
+                            .count(),
+                    log.text());
         }
     }
 }

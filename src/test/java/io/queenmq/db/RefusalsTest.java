@@ -1,9 +1,11 @@
 package io.queenmq.db;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.db.Refusals.Verdict;
 import io.queenmq.model.Failure;
+import io.queenmq.model.QueenException;
 import java.io.EOFException;
 import java.sql.SQLException;
 import org.junit.jupiter.api.Test;
@@ -66,6 +68,15 @@ class RefusalsTest {
     })
     void aConnectionThatIsServedAndRefusedIsNoOutage(String state, Failure failure) {
         assertEquals(failure, Refusals.ended("it", ofServer("FATAL", state)).failure());
+    }
+
+    /** Another client of the pooler has the server connection on which it was prepared. */
+    @ParameterizedTest
+    @ValueSource(strings = {"26000", "42P05"})
+    void whatOnlyAPoolerDoesSaysWhatToDo(String state) {
+        QueenException refusal = Refusals.ended("the connection", ofServer("ERROR", state));
+        assertEquals(Failure.DATABASE_AWAY, refusal.failure());
+        assertTrue(refusal.detail().contains("pool_mode = session"), refusal.detail());
     }
 
     /** The driver may fail as it reads the answer to what has committed. */

@@ -9,6 +9,7 @@ import io.queenmq.db.DatabaseConfig;
 import io.queenmq.doctor.Finding.Level;
 import io.queenmq.runtime.Clock;
 import io.queenmq.testkit.LogFixture;
+import io.queenmq.testkit.Pooler;
 import io.queenmq.testkit.TestDatabase;
 import java.io.IOException;
 import java.sql.Connection;

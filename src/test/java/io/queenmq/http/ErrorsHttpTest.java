@@ -10,6 +10,7 @@ import io.queenmq.testkit.TestBroker;
 import io.queenmq.web.RawClient;
 import java.io.IOException;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -66,6 +67,28 @@ class ErrorsHttpTest {
         assertEquals(List.of("status", "database", "engine", "version"), json.names());
         assertEquals("healthy", json.text("status"));
         assertEquals("connected", json.text("database"));
+    }
+
+    /** Whoever balances looks elsewhere, whoever restarts does not. */
+    @Test
+    @Contract("http-18")
+    void readinessNamesWhatIsOverdue() {
+        AtomicInteger late = new AtomicInteger();
+        broker.meters()
+                .gauge("queen_runtime_overdue", "On purpose.", late::get, "work", "a \"loop\"");
+        assertEquals(200, http.get("/health").status());
+        late.set(1);
+        try {
+            Http.Reply reply = http.get("/health");
+            assertEquals(503, reply.status());
+            assertEquals("unhealthy", reply.json().text("status"));
+            assertEquals("connected", reply.json().text("database"));
+            assertEquals("a \"loop\"", reply.json().text("overdue", 0));
+            assertEquals(200, http.get("/livez").status());
+        } finally {
+            late.set(0);
+        }
+        assertEquals(200, http.get("/health").status());
     }
 
     @Test

@@ -6,7 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.queenmq.db.Database;
 import io.queenmq.metrics.Metrics;
+import io.queenmq.model.Failure;
+import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
+import io.queenmq.runtime.Overdue;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -298,6 +301,62 @@ class JobRunnerTest {
         assertEquals(2L, value("failures"));
         assertNull(value("last_error"));
         assertEquals(true, value("last_error_at is not null"));
+    }
+
+    /** Readiness follows it: what is the matter with the job itself, not with what is around it. */
+    @Test
+    void aJobThatFailsForLongIsOverdueUntilItRunsOrIsPaused() throws SQLException {
+        Hand clock = new Hand();
+        Metrics metrics = new Metrics();
+        List<RuntimeException> failures = new ArrayList<>();
+        JobRunner runner =
+                broker(
+                        metrics,
+                        clock,
+                        job(
+                                "j",
+                                "first",
+                                () -> {
+                                    throw failures.getFirst();
+                                }));
+        failures.add(new QueenException(Failure.DATABASE_AWAY, "away"));
+        for (int i = 0; i < 10; i++) {
+            runner.run();
+            clock.turn(Duration.ofMinutes(6));
+        }
+        assertEquals(List.of(), Overdue.names(metrics), "an outage is not its fault");
+
+        failures.set(0, new IllegalStateException("it is broken"));
+        runner.run();
+        clock.turn(Duration.ofMinutes(2));
+        assertEquals(List.of(), Overdue.names(metrics), "it may pass");
+        clock.turn(Duration.ofMinutes(4));
+        runner.run();
+        assertEquals(List.of("job j"), Overdue.names(metrics));
+
+        run("update queen_store.jobs set enabled = false");
+        clock.turn(Duration.ofMinutes(6));
+        runner.run();
+        assertEquals(List.of(), Overdue.names(metrics), "an operator knows");
+    }
+
+    /** However much there is to do: it is at work. */
+    @Test
+    void aRunnerSaysAfterEachJobThatItIsAtWork() {
+        Hand clock = new Hand();
+        JobRunner runner =
+                broker(
+                        clock,
+                        job(
+                                "j",
+                                "first",
+                                () -> {
+                                    clock.turn(Duration.ofMinutes(1));
+                                    return done.size() < 3;
+                                }));
+        List<Integer> steps = new ArrayList<>();
+        runner.run(() -> steps.add(done.size()));
+        assertEquals(List.of(1, 2, 3), steps);
     }
 
     @Test

@@ -9,6 +9,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.ack.AckStatus;
+import io.queenmq.db.Database;
+import io.queenmq.db.DatabaseConfig;
+import io.queenmq.hint.HintOutbox;
+import io.queenmq.metrics.Metrics;
 import io.queenmq.pop.PopRequest;
 import io.queenmq.pop.PopResult;
 import io.queenmq.ready.Poll;
@@ -17,7 +21,11 @@ import io.queenmq.testkit.Await;
 import io.queenmq.testkit.ConsumeEngine;
 import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.LogCapture;
+import io.queenmq.testkit.Pooler;
+import java.sql.Connection;
+import java.sql.DriverManager;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
@@ -101,6 +109,57 @@ class NotifyEngineTest {
             String reason = "QueenException: the connection for hints is refused: ERROR: function";
             Await.until("the reason", () -> log.text().contains(reason));
             assertTrue(log.text().contains("\tat io.queenmq.notify.NotifyCarrier"), log.text());
+        }
+    }
+
+    /** One that lends connections for a transaction takes LISTEN, and nothing ever comes. */
+    @Test
+    void behindAPoolerOfTransactionsItIsKnownToBeDeafAndSaysWhatToDo() throws Exception {
+        DatabaseConfig direct = first.server.config();
+        try (LogCapture log = new LogCapture();
+                Pooler pooler = new Pooler(direct.port(), Pooler.Mode.TRANSACTION)) {
+            DatabaseConfig pooled =
+                    direct.at(
+                            "127.0.0.1",
+                            pooler.port(),
+                            direct.database(),
+                            direct.user(),
+                            direct.password());
+            try (Database database = new Database(pooled, new Metrics(), Clock.SYSTEM);
+                    NotifyCarrier carrier =
+                            new NotifyCarrier(
+                                    database,
+                                    new HintOutbox(),
+                                    first.hinted,
+                                    new Metrics(),
+                                    Clock.SYSTEM)) {
+                carrier.start();
+                Await.until("it believes that it listens", carrier::isListening);
+                // In a transaction each: the listener gets another server connection now.
+                List<Connection> busy = new ArrayList<>();
+                for (int i = 0; i < 4; i++) {
+                    Connection session =
+                            DriverManager.getConnection(
+                                    "jdbc:postgresql://127.0.0.1:%d/%s?user=%s&preferQueryMode=simple"
+                                            .formatted(
+                                                    pooler.port(),
+                                                    direct.database(),
+                                                    direct.user()));
+                    session.setAutoCommit(false);
+                    session.createStatement().execute("select 1");
+                    busy.add(session);
+                }
+                String told =
+                        "it goes on loop=notify-listener error=the connection for hints is shared"
+                                + " with others by a pooler that lends it for a transaction:"
+                                + " connect directly, or let it pool sessions";
+                Await.until("what to do is told", () -> log.text().contains(told));
+                assertFalse(carrier.isListening());
+                assertFalse(log.text().contains("\tat "), log.text());
+                for (Connection session : busy) {
+                    session.close();
+                }
+            }
         }
     }
 

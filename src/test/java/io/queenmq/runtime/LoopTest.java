@@ -7,15 +7,20 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.model.Failure;
 import io.queenmq.model.QueenException;
+import io.queenmq.testkit.Await;
 import io.queenmq.testkit.LogCapture;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class LoopTest {
     private final Metrics metrics = new Metrics();
@@ -149,21 +154,81 @@ class LoopTest {
         }
     }
 
+    private static Clock hand(AtomicLong nanos) {
+        return new Clock() {
+            @Override
+            public Instant now() {
+                return Instant.EPOCH;
+            }
+
+            @Override
+            public long nanos() {
+                return nanos.get();
+            }
+        };
+    }
+
+    /** Ten periods, and never less than two minutes. */
+    @ParameterizedTest
+    @CsvSource({"1, 120", "60, 600"})
+    void aRunThatDoesNotEndIsOverdueAfterTenPeriods(int periodSeconds, int mostSeconds)
+            throws InterruptedException {
+        AtomicLong nanos = new AtomicLong();
+        CountDownLatch stuck = new CountDownLatch(1);
+        try (Loop loop =
+                Loop.start(
+                        "test",
+                        Duration.ofSeconds(periodSeconds),
+                        stuck::await,
+                        metrics,
+                        hand(nanos))) {
+            nanos.set(TimeUnit.SECONDS.toNanos(mostSeconds));
+            assertEquals(0, overdue());
+            nanos.incrementAndGet();
+            assertEquals(1, overdue());
+            stuck.countDown();
+            Await.until("the end of the run", () -> overdue() == 0);
+            assertEquals(Duration.ZERO, loop.sinceSuccess());
+        }
+    }
+
+    /** Readiness finds out by itself that the database is away; a full pool is overload. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Failure.class,
+            names = {"DATABASE_AWAY", "OUTCOME_UNKNOWN", "OVERLOADED", "DEADLINE", "INTERNAL"})
+    void whatFailsForAReasonOfItsOwnIsOverdue(Failure failure) throws InterruptedException {
+        AtomicLong nanos = new AtomicLong();
+        SynchronousQueue<Integer> runs = new SynchronousQueue<>();
+        try (Loop loop =
+                Loop.start(
+                        "test",
+                        Duration.ZERO,
+                        () -> {
+                            runs.put(1);
+                            nanos.addAndGet(TimeUnit.HOURS.toNanos(1));
+                            throw new QueenException(failure, "on purpose");
+                        },
+                        metrics,
+                        hand(nanos))) {
+            runs.take();
+            runs.take();
+            runs.take();
+            boolean own = failure == Failure.DEADLINE || failure == Failure.INTERNAL;
+            Await.until(
+                    "the run after it: the one before has been judged",
+                    () -> overdue() == (own ? 1 : 0));
+            assertEquals("test", loop.name());
+        }
+    }
+
+    private double overdue() {
+        return metrics.value("queen_runtime_overdue", "work", "test");
+    }
+
     @Test
     void aStandingStepSucceedsWheneverItSaysSo() throws InterruptedException {
         AtomicLong nanos = new AtomicLong();
-        Clock clock =
-                new Clock() {
-                    @Override
-                    public Instant now() {
-                        return Instant.EPOCH;
-                    }
-
-                    @Override
-                    public long nanos() {
-                        return nanos.get();
-                    }
-                };
         SynchronousQueue<String> steps = new SynchronousQueue<>();
         try (Loop loop =
                 Loop.startStanding(
@@ -176,7 +241,7 @@ class LoopTest {
                             steps.put("goes on");
                         },
                         metrics,
-                        clock)) {
+                        hand(nanos))) {
             nanos.set(60_000_000_000L);
             assertEquals("begins", steps.take());
             assertEquals("works", steps.take());

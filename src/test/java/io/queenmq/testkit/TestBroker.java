@@ -4,6 +4,7 @@ import io.queenmq.Broker;
 import io.queenmq.BrokerConfig;
 import io.queenmq.config.Settings;
 import io.queenmq.db.DatabaseConfig;
+import io.queenmq.metrics.Metrics;
 import io.queenmq.push.PushConfig;
 import io.queenmq.web.Router;
 import io.queenmq.web.WebConfig;
@@ -134,6 +135,11 @@ public final class TestBroker implements AutoCloseable {
     /** What is measured, as Prometheus reads it. */
     public String metrics() {
         return broker.metrics().prometheus();
+    }
+
+    /** The same, one by one. */
+    public Metrics meters() {
+        return broker.metrics();
     }
 
     /** Waits until exactly so many polls are parked. */

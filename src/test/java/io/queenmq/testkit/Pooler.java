@@ -1,4 +1,4 @@
-package io.queenmq.doctor;
+package io.queenmq.testkit;
 
 import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
@@ -18,9 +18,9 @@ import org.jspecify.annotations.Nullable;
  * A proxy as people put before PostgreSQL: it hides process ids, and lends a server connection for
  * a transaction, or for a session. It lends the one first that came back last.
  */
-final class Pooler implements Closeable {
+public final class Pooler implements Closeable {
     /** How long a client has a server connection. */
-    enum Mode {
+    public enum Mode {
         TRANSACTION,
         SESSION
     }
@@ -34,14 +34,14 @@ final class Pooler implements Closeable {
     private final ConcurrentLinkedDeque<Link> idle = new ConcurrentLinkedDeque<>();
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
 
-    Pooler(int serverPort, Mode mode) throws IOException {
+    public Pooler(int serverPort, Mode mode) throws IOException {
         this.serverPort = serverPort;
         this.mode = mode;
         this.listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         Thread.ofVirtual().start(this::accept);
     }
 
-    int port() {
+    public int port() {
         return listener.getLocalPort();
     }
 
