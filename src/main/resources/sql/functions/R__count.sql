@@ -202,8 +202,8 @@ comment on function queen_store.fold_counts(integer) is
 -- queen_store.running_counts: the sums as they are now, counts and what waits to be added to them.
 -- Called by  count_lanes, settle_counts, told_amounts, lane_counts
 -- Locks      none
--- Returns    one row per (queue, group) of these queues, null = of all; those without a row in
---            counts have counted_at null
+-- Returns    one row per (queue, group) of these queues; those without a row in counts have
+--            counted_at null
 -- Cost       1 statement: the rows of these queues, and all of count_deltas
 create or replace function queen_store.running_counts(p_queue_ids integer[])
 returns table (
@@ -225,13 +225,13 @@ begin
         select c.queue_id, c.group_id, c.lanes, c.stored, c.passed, c.granted, c.ended,
                c.dead_letters, c.behind, c.counted_at, c.walked_at, c.recount_at
         from queen_store.counts c
-        where p_queue_ids is null or c.queue_id = any (p_queue_ids)
+        where c.queue_id = any (p_queue_ids)
         union all
         select d.queue_id, d.group_id, d.lanes, d.stored, d.passed, d.granted, d.ended,
                d.dead_letters, 0, null, null,
                case when d.recount then clock_timestamp() end
         from queen_store.count_deltas d
-        where p_queue_ids is null or d.queue_id = any (p_queue_ids)) r
+        where d.queue_id = any (p_queue_ids)) r
     group by r.queue_id, r.group_id;
 end
 $$;
@@ -770,8 +770,8 @@ comment on function queen_store.drop_counts(integer) is
 --            show_queue_ops, show_workers, show_partition_liveness, show_dead_letter_signatures,
 --            storage_pins
 -- Locks      none
--- Returns    one row per live queue of these (null = all) that something is known of (group 0), and
---            one per group of it. What a group has not consumed is null where it is not registered,
+-- Returns    one row per live queue of these that something is known of (group 0), and one per group
+--            of it. What a group has not consumed is null where it is not registered,
 --            for then it has a place only in lanes it has popped; of the queue it is that of the
 --            slowest named group, else of the group of pops without one, else all. stored is that
 --            of the queue, passed of the group. age_seconds is -1 while a walk is wanted

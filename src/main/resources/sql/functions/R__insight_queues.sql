@@ -199,7 +199,7 @@ declare
     v_last timestamptz := queen_store.bucket_at(1, v_now) - interval '2 minutes';
     v_ids integer[];
 begin
-    select array_agg(q.id), count(*), count(distinct nullif(q.namespace, '')),
+    select coalesce(array_agg(q.id), '{}'), count(*), count(distinct nullif(q.namespace, '')),
            count(distinct nullif(q.task, ''))
     into v_ids, queues, namespaces, tasks
     from queen_store.queues q

@@ -15,7 +15,7 @@ select
     t.disk_bytes,
     t.age_seconds,
     q.tenant_id
-from queen_store.told_counts(null) t
+from queen_store.told_counts(array(select q.id from queen_store.queues q)) t
 join queen_store.queues q on q.id = t.queue_id
 left join queen_store.groups g on g.id = t.group_id;
 

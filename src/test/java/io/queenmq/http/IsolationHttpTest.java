@@ -36,6 +36,7 @@ import org.junit.jupiter.api.Test;
  */
 class IsolationHttpTest {
     private static final String OWNER = UUID.randomUUID().toString();
+    private static final String LEASE = "01a228a2-ce41-7000-8000-004000000000";
     private static final String PAYLOAD = "\"the owner's secret\"";
 
     /** What differs from call to call, whoever asks. */
@@ -65,6 +66,9 @@ class IsolationHttpTest {
     private static Names deleted;
     private static Names never;
 
+    /** What a tenant that has nothing is told while nobody has anything. */
+    private static Map<String, String> inAnEmptyCell;
+
     @BeforeAll
     static void start() throws SQLException, IOException {
         database = TestDatabase.migrated();
@@ -87,11 +91,6 @@ class IsolationHttpTest {
                                 "STATS_INTERVAL_MS", "3600000",
                                 "METRICS_FLUSH_MS", "3600000"));
         owner = broker.http().as(OWNER);
-        Furnished things = furnish("owned");
-        owned = things.names();
-        leased = things.leased();
-        deleted = furnish("burnt").names();
-        assertEquals(200, owner.delete("/api/v1/resources/queues/" + deleted.queue()).status());
         long nowhere = Ids.PARTITION_NUMBER_LIMIT - 1;
         never =
                 new Names(
@@ -99,12 +98,19 @@ class IsolationHttpTest {
                         "zq-lane-never",
                         Ids.partitionId(nowhere).toString(),
                         UUID.randomUUID().toString(),
-                        Ids.leaseId(UUID.fromString(owned.leaseId()), nowhere).toString(),
+                        Ids.leaseId(UUID.fromString(LEASE), nowhere).toString(),
                         "zq-group-never",
                         "739999999",
                         "zq-timer-never",
                         "zq-key-never",
                         "zq-trace-never");
+        inAnEmptyCell = reads();
+        Furnished things = furnish("owned");
+        owned = things.names();
+        leased = things.leased();
+        deleted = furnish("burnt").names();
+        assertEquals(200, owner.delete("/api/v1/resources/queues/" + deleted.queue()).status());
+        assertEquals(200, broker.http().post("/api/v1/stats/refresh", "").status());
     }
 
     @AfterAll
@@ -243,6 +249,26 @@ class IsolationHttpTest {
         assertEquals("", String.join("\n", wrong));
         assertEquals(before, state(), "the owner's things");
         assertEquals("true", owner.ack(leased, 0, "completed").text(0, "leaseReleased"));
+    }
+
+    /** Nor does anything that is added up say that others have something. */
+    @Test
+    @Contract("model-14")
+    void whoHasNothingIsToldTheSameWhateverOthersHave() {
+        assertTrue(inAnEmptyCell.size() > 20, () -> inAnEmptyCell.keySet().toString());
+        assertEquals(inAnEmptyCell, reads());
+    }
+
+    private static Map<String, String> reads() {
+        Map<String, String> answers = new TreeMap<>();
+        String nobody = UUID.randomUUID().toString();
+        for (Probe probe : all()) {
+            // A pop would make the queue, and its asker would not have nothing any more.
+            if (probe.method().equals("GET") && !probe.path().startsWith("/api/v1/pop")) {
+                answers.put(probe.path(), ask(nobody, probe, never).said());
+            }
+        }
+        return answers;
     }
 
     /** Numbers of a deleted queue mean nothing any more, not even to its owner; its traces stay. */
