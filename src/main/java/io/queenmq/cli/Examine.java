@@ -35,9 +35,8 @@ import picocli.CommandLine.Option;
             "0:nothing fails (there may be warnings)",
             "1:the server cannot be looked at at all",
             "2:something fails",
-            "64:the command line is wrong"
+            QueenCommand.WRONG
         },
-        exitCodeOnInvalidInput = Examine.USAGE,
         footerHeading = "%nExamples:%n",
         footer = {
             "  queen doctor                       the embedded server, while it runs",
@@ -46,7 +45,6 @@ import picocli.CommandLine.Option;
             "  queen doctor --json | jq '.checks[] | select(.level != \"ok\")'",
         })
 final class Examine implements Callable<Integer> {
-    static final int USAGE = 64;
     private static final int FAILS = 2;
 
     @Option(names = "--json", description = "Prints one JSON object instead of lines.")

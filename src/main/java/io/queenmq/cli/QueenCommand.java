@@ -13,7 +13,9 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ScopeType;
+import picocli.CommandLine.UnmatchedArgumentException;
 
 /** The command line of {@code ./queen}; without a subcommand it serves. */
 @Command(
@@ -21,6 +23,8 @@ import picocli.CommandLine.ScopeType;
         description = "A message broker that keeps every byte of its state in PostgreSQL.",
         mixinStandardHelpOptions = true,
         versionProvider = QueenCommand.Versions.class,
+        exitCodeListHeading = "%nExit codes of serve; the help of other commands has theirs:%n",
+        exitCodeList = {Serve.STOPPED, Serve.REFUSED, QueenCommand.WRONG, Serve.THREAD_DIED},
         footerHeading = "%nExamples:%n",
         footer = {
             "  queen                              serve on port 6632 with a PostgreSQL of its own"
@@ -31,11 +35,20 @@ import picocli.CommandLine.ScopeType;
             "  queen doctor                       what to do about the PostgreSQL server",
             "  queen reclaim 10GB                 give space of expired messages back now",
             "  queen config                       every setting, and where it comes from",
+            "  queen help reclaim                 how one of these commands is used",
             "  queen --config queen.yaml          settings from a file; the environment wins",
             "",
             "Settings are environment variables, or lines of a file: see docs/configuration.md."
         })
 public final class QueenCommand implements Runnable {
+    /** One number for all commands, none that a verdict has: a slip of the pen is no finding. */
+    static final int USAGE = 64;
+
+    /** The same in the help of each. */
+    static final String WRONG = "64:the command line is wrong";
+
+    private static final int HELP_COLUMNS = 100;
+
     private final Settings environment;
 
     @Option(
@@ -76,6 +89,13 @@ public final class QueenCommand implements Runnable {
         line.addSubcommand(new ShowConfig(queen::settings, out));
         line.addSubcommand(new Examine(queen::settings, out));
         line.addSubcommand(new ReclaimSpace(queen::settings, out));
+        line.addSubcommand(new ShowVersion(out));
+        line.addSubcommand(new Help());
+        line.getSubcommands()
+                .values()
+                .forEach(command -> command.getCommandSpec().versionProvider(new Versions()));
+        line.setUsageHelpWidth(HELP_COLUMNS);
+        line.setParameterExceptionHandler((wrong, args) -> explain(wrong));
         line.setExecutionExceptionHandler(
                 (exception, command, parsed) -> {
                     if (exception instanceof StartRefused || exception instanceof QueenException) {
@@ -87,6 +107,17 @@ public final class QueenCommand implements Runnable {
                     throw exception;
                 });
         return line;
+    }
+
+    /** What is wrong stays in sight: the whole help would push it off the screen. */
+    private static int explain(ParameterException wrong) {
+        CommandLine command = wrong.getCommandLine();
+        PrintWriter err = command.getErr();
+        err.println("queen: " + wrong.getMessage());
+        UnmatchedArgumentException.printSuggestions(wrong, err);
+        err.printf("%s --help says how it is used.%n", command.getCommandSpec().qualifiedName());
+        err.flush();
+        return USAGE;
     }
 
     /** With those of the file, once the command line is read. */

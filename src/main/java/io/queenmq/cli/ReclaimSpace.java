@@ -32,9 +32,8 @@ import picocli.CommandLine.TypeConversionException;
             "0:so much is free now (with --dry-run: would be)",
             "1:the database cannot be reached, or broke off",
             "2:less than that is free; the last line says what stopped it",
-            "64:the command line is wrong"
+            QueenCommand.WRONG
         },
-        exitCodeOnInvalidInput = Examine.USAGE,
         footerHeading = "%nExamples:%n",
         footer = {
             "  queen reclaim 10GB --dry-run       what it would do, and free",

@@ -22,8 +22,23 @@ import picocli.CommandLine.Command;
 @Command(
         name = "serve",
         description = "Runs the broker (the default).",
-        mixinStandardHelpOptions = true)
+        mixinStandardHelpOptions = true,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {Serve.STOPPED, Serve.REFUSED, QueenCommand.WRONG, Serve.THREAD_DIED},
+        footerHeading = "%nExamples:%n",
+        footer = {
+            "  queen serve                        on port 6632 with a PostgreSQL of its own in ./data",
+            "  PORT=7000 QUEEN_DATA_DIR=/var/lib/queen queen serve",
+            "                                     the same elsewhere",
+            "  queen serve --config queen.yaml    settings from a file; the environment wins",
+            "",
+            "Settings are environment variables, or lines of a file: see docs/configuration.md."
+        })
 final class Serve implements Runnable {
+    static final String STOPPED = "143:it was told to stop, and has stopped (130 after Ctrl-C)";
+    static final String REFUSED = "1:it does not start with this; the last line says why";
+    static final String THREAD_DIED = "70:one of its threads died; the log says how";
+
     private static final System.Logger LOG = System.getLogger(Serve.class.getName());
 
     private final Supplier<Settings> given;
@@ -88,10 +103,11 @@ final class Serve implements Runnable {
                     "settings of other versions have no effect names={0}",
                     String.join(",", foreign));
         }
+        List<String> changed = settings.changed();
         LOG.log(
                 Level.INFO,
                 "settings that are not left at their defaults: {0}",
-                String.join(" ", settings.changed()));
+                changed.isEmpty() ? "none" : String.join(" ", changed));
     }
 
     /** Whatever a signal interrupts, a server of our own is not left behind. */

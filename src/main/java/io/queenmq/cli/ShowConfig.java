@@ -15,13 +15,14 @@ import picocli.CommandLine.Option;
         name = "config",
         description = {
             "Prints every setting, its value, and where that comes from; no secret is shown.",
-            "It says of every value whether a broker would start with it."
+            "It says of every value whether a broker would start with it, and names what has no effect."
         },
         mixinStandardHelpOptions = true,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
             "0:a broker would start with these settings",
-            "1:it would not; the line on standard error says why"
+            "1:it would not; the line on standard error says why",
+            QueenCommand.WRONG
         },
         footerHeading = "%nExamples:%n",
         footer = {

@@ -1,12 +1,17 @@
 package io.queenmq.config;
 
+import java.util.LinkedHashMap;
 import java.util.Optional;
+import java.util.SequencedMap;
 
 /** Renders what a broker would go by, for {@code queen config}: values and where they come from. */
 public final class EffectiveSettings {
     private EffectiveSettings() {}
 
-    /** One line per setting; a value that is not in its range says so. */
+    /**
+     * One line per setting; a value that is not in its range says so. What is set and is no setting
+     * stands last, where nobody overlooks it.
+     */
     public static String render(Settings settings) {
         StringBuilder text = new StringBuilder();
         int width = Variables.all().stream().mapToInt(v -> v.name().length()).max().orElse(0);
@@ -24,7 +29,28 @@ public final class EffectiveSettings {
                                                                     variable.name(),
                                                                     line(settings, variable))));
                         });
+        SequencedMap<String, String> idle = withoutEffect(settings);
+        if (!idle.isEmpty()) {
+            text.append("\n# Without effect\n");
+        }
+        idle.forEach((name, why) -> text.append(("%-" + width + "s  %s%n").formatted(name, why)));
         return text.toString();
+    }
+
+    /** Names that are set for nothing, and what is to be said of each. */
+    private static SequencedMap<String, String> withoutEffect(Settings settings) {
+        SequencedMap<String, String> names = new LinkedHashMap<>();
+        settings.strangers().forEach(name -> names.put(name, "is no setting" + Nearest.hint(name)));
+        settings.withoutEffect()
+                .forEach(
+                        name ->
+                                names.put(
+                                        name,
+                                        "of other versions: "
+                                                + OtherVersions.reason(name)
+                                                        .orElse("")
+                                                        .replace("`", "")));
+        return names;
     }
 
     private static String line(Settings settings, Variable<?> variable) {

@@ -44,8 +44,19 @@ public final class LogVariables {
                     "ms",
                     "From one line `rates` to the next; a broker that does nothing writes none.");
 
+    public static final Variable<Long> LOG_QUEUES =
+            Variable.number(
+                    "QUEEN_LOG_TOPN_QUEUES",
+                    10,
+                    0,
+                    1_000,
+                    "queues",
+                    "How many queues have a line of their own beside it: those that moved most"
+                            + " messages.");
+
     /** All of them, in the order of the manual. */
-    static final List<Variable<?>> ALL = List.of(LOG_LEVEL, RUST_LOG, LOG_JSON, LOG_RATES_MS);
+    static final List<Variable<?>> ALL =
+            List.of(LOG_LEVEL, RUST_LOG, LOG_JSON, LOG_RATES_MS, LOG_QUEUES);
 
     private LogVariables() {}
 }

@@ -1,6 +1,7 @@
 package io.queenmq.config;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
@@ -78,16 +79,15 @@ final class OtherVersions {
                     new Group(
                             List.of("QUEEN_FETCH_SAFE_FLOOR_MS"),
                             "where the server hides transactions the safe time is 65 s back, for brokers"
-                                    + " and in SQL alike"),
+                                    + " and in SQL alike: with less, readers would miss what an open"
+                                    + " transaction of an application stores; `grant"
+                                    + " pg_read_all_stats` makes it exact"),
                     new Group(
                             List.of("QUEEN_SWEEPER_MIN_SLEEP_MS"),
                             "a broker sleeps until the next timer is due"),
                     new Group(
                             List.of("QUEEN_KV_ENABLED", "QUEEN_TIMERS_ENABLED"),
                             "`/api/v1/system/kv-timers` switches keys and timers, on all brokers"),
-                    new Group(
-                            List.of("QUEEN_LOG_TOPN_QUEUES"),
-                            "what single queues do is in the metrics `queen_queue_*`"),
                     new Group(
                             List.of("FILE_BUFFER_*"),
                             "there is no spool on disk: while the database is away, pushes are refused"),
@@ -111,6 +111,11 @@ final class OtherVersions {
     }
 
     static boolean have(String name) {
-        return GROUPS.stream().anyMatch(group -> group.has(name));
+        return reason(name).isPresent();
+    }
+
+    /** Why that name has no effect here; empty = it is none of these. */
+    static Optional<String> reason(String name) {
+        return GROUPS.stream().filter(group -> group.has(name)).map(Group::reason).findFirst();
     }
 }

@@ -3,8 +3,10 @@ package io.queenmq.config;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedSet;
 import java.util.TreeSet;
 
 /** What the environment and a file say, read once at start-up. The environment wins. */
@@ -111,16 +113,21 @@ public final class Settings {
      * been meant: a setting without effect must not go unnoticed.
      */
     public List<String> unknown() {
+        return strangers().stream().map(name -> name + Nearest.hint(name)).toList();
+    }
+
+    /** Names of these, however they are written. */
+    SortedSet<String> strangers() {
         TreeSet<String> unknown = new TreeSet<>();
         for (String name : sources.getFirst().values().keySet()) {
-            if (PREFIXES.stream().anyMatch(name::startsWith)) {
+            if (PREFIXES.stream().anyMatch(name.toUpperCase(Locale.ROOT)::startsWith)) {
                 unknown.add(name);
             }
         }
         LAUNCHER.forEach(unknown::remove);
         unknown.removeIf(OtherVersions::have);
         Variables.all().forEach(variable -> unknown.removeAll(variable.names()));
-        return unknown.stream().map(name -> name + Nearest.hint(name)).toList();
+        return unknown;
     }
 
     /** What is set that has a meaning in other versions of Queen alone. */

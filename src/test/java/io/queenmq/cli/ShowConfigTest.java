@@ -71,6 +71,30 @@ class ShowConfigTest {
     }
 
     @Test
+    void whatIsNoSettingIsListedWithTheOneThatMayBeMeant() {
+        assertEquals(0, run(Map.of("PORT", "7000"), "config"));
+        assertFalse(out.toString().contains("Without effect"), out.toString());
+        assertEquals(
+                0,
+                run(
+                        Map.of(
+                                "QUEEN_BIND_ADR", "::1",
+                                "queen_server_id", "a",
+                                "QUEEN_UNHEARD_OF_AT_ALL", "1",
+                                "QUEEN_MESH_PORT", "6633",
+                                "QUEEN_JAVA_OPTS", "-Xmx1g"),
+                        "config"));
+        shows("# Without effect");
+        shows("QUEEN_BIND_ADR is no setting: did you mean QUEEN_BIND_ADDR?");
+        shows("queen_server_id is no setting: did you mean QUEEN_SERVER_ID?");
+        shows("QUEEN_UNHEARD_OF_AT_ALL is no setting");
+        shows(
+                "QUEEN_MESH_PORT of other versions: brokers of one database tell each other by its"
+                        + " notifications, always; an idle one says nothing");
+        assertFalse(out.toString().contains("QUEEN_JAVA_OPTS"), out.toString());
+    }
+
+    @Test
     void theManualIsThePage() {
         assertEquals(0, run(Map.of(), "config", "--manual"));
         assertEquals(ConfigurationPage.render(), out.toString());
