@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.SecureRandom;
+import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -28,6 +29,9 @@ import org.jspecify.annotations.Nullable;
 final class DataFolder implements AutoCloseable {
     static final String USER = "queen";
     static final String DATABASE = "queen";
+
+    /** No system gives a process that number. */
+    private static final int NOBODY = Integer.MAX_VALUE;
 
     private final Path root;
     private final FileChannel lockFile;
@@ -181,6 +185,21 @@ final class DataFolder implements AutoCloseable {
             return lines.isEmpty() ? 0 : Math.abs(Long.parseLong(lines.getFirst().strip()));
         } catch (IOException | NumberFormatException e) {
             return 0;
+        }
+    }
+
+    /**
+     * Called once that process is dead. Its number may be somebody else's by now, as after a
+     * restart of a container, or that of a process which nobody has reaped: a server would take it
+     * for the one that runs here. The other lines stay, by which it knows whether the memory of the
+     * dead one is still in use.
+     */
+    void disownPostmaster() throws IOException {
+        Path file = server().resolve("postmaster.pid");
+        if (postmaster() != 0) {
+            List<String> lines = new ArrayList<>(Files.readAllLines(file));
+            lines.set(0, Integer.toString(NOBODY));
+            Files.write(file, lines);
         }
     }
 

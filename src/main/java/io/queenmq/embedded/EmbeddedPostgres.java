@@ -227,13 +227,14 @@ public final class EmbeddedPostgres implements AutoCloseable {
             Files.writeString(
                     folder.server().resolve("queen.conf"),
                     ServerSettings.render(Machine.holding(folder.server())));
+            clearAway();
             run(
                     user,
                     "",
                     "pg_ctl",
                     "start",
                     "--pgdata=" + folder.server(),
-                    "--log=" + folder.server().resolve("start.log"),
+                    "--log=" + startLogFile(),
                     "--wait",
                     "--timeout=300",
                     "--silent",
@@ -246,9 +247,27 @@ public final class EmbeddedPostgres implements AutoCloseable {
         }
     }
 
+    /** Whatever a server that was killed has left, and what the last start said. */
+    private void clearAway() throws IOException {
+        if (!isAlive(folder.postmaster())) {
+            try {
+                new Orphans(binaries.program("postgres")).end();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new IOException("interrupted while an earlier server ended", e);
+            }
+            folder.disownPostmaster();
+        }
+        Files.deleteIfExists(startLogFile());
+    }
+
+    private Path startLogFile() {
+        return folder.server().resolve("start.log");
+    }
+
     private String startLog() {
         try {
-            return "\n" + Files.readString(folder.server().resolve("start.log")).strip();
+            return "\n" + Files.readString(startLogFile()).strip();
         } catch (IOException e) {
             return "";
         }

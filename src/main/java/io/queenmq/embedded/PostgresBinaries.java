@@ -133,10 +133,15 @@ public final class PostgresBinaries {
         return name.equals("amd64") ? "x86_64" : name.equals("aarch64") ? "arm_64" : name;
     }
 
+    /** The file of a program of this distribution. */
+    Path program(String name) {
+        return home.resolve("bin").resolve(name);
+    }
+
     /** Command line of a program of this distribution, for a user that PostgreSQL accepts. */
     public List<String> command(Unprivileged user, String program, List<String> args) {
         List<String> command = new ArrayList<>(user.prefix());
-        command.add(home.resolve("bin").resolve(program).toString());
+        command.add(program(program).toString());
         command.addAll(args);
         return command;
     }

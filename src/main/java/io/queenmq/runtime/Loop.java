@@ -180,8 +180,9 @@ public final class Loop implements AutoCloseable {
     }
 
     /**
-     * With the stack once per kind, unless it is a refusal that may pass: that has a sentence. In
-     * an outage all loops fail for as long as it lasts, and who opens connections says so.
+     * With the stack once per kind, unless it is a refusal that may pass or one for the operator:
+     * these have a sentence. In an outage all loops fail for as long as it lasts, and who opens
+     * connections says so.
      */
     private void report(Throwable failure) {
         boolean first =
@@ -189,25 +190,32 @@ public final class Loop implements AutoCloseable {
                         failure instanceof QueenException refusal
                                 ? refusal.failure()
                                 : failure.getClass());
-        if (!(failure instanceof QueenException refusal)
-                || refusal.failure().retry() == Failure.Retry.NEVER) {
-            if (first) {
-                LOG.log(Level.WARNING, "background loop failed, it goes on loop=" + name, failure);
-            } else {
-                again(Level.WARNING, failure.toString());
+        switch (failure) {
+            case QueenException refusal when refusal.failure().retry() != Failure.Retry.NEVER -> {
+                if (first) {
+                    once(refusal.detail() + ": " + innermost(refusal));
+                } else {
+                    again(
+                            refusal.failure() == Failure.DATABASE_AWAY
+                                    ? Level.DEBUG
+                                    : Level.WARNING,
+                            refusal.detail());
+                }
             }
-        } else if (first) {
-            LOG.log(
-                    Level.WARNING,
-                    "background loop failed, it goes on loop={0} error={1}: {2}",
-                    name,
-                    refusal.detail(),
-                    innermost(refusal));
-        } else {
-            again(
-                    refusal.failure() == Failure.DATABASE_AWAY ? Level.DEBUG : Level.WARNING,
-                    refusal.detail());
+            case StartRefused refusal when first -> once(String.valueOf(refusal.getMessage()));
+            case StartRefused refusal -> again(Level.WARNING, String.valueOf(refusal.getMessage()));
+            case Throwable bug when first ->
+                    LOG.log(Level.WARNING, "background loop failed, it goes on loop=" + name, bug);
+            default -> again(Level.WARNING, failure.toString());
         }
+    }
+
+    private void once(String error) {
+        LOG.log(
+                Level.WARNING,
+                "background loop failed, it goes on loop={0} error={1}",
+                name,
+                error);
     }
 
     private void again(Level level, String error) {

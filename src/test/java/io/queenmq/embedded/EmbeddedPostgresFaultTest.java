@@ -10,6 +10,7 @@ import io.queenmq.metrics.Metrics;
 import io.queenmq.runtime.Clock;
 import io.queenmq.runtime.StartRefused;
 import io.queenmq.testkit.Await;
+import io.queenmq.testkit.LogCapture;
 import io.queenmq.testkit.TestDatabase;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -33,6 +34,8 @@ import org.junit.jupiter.api.io.TempDir;
  * kill -9 of the broker nor of the server itself needs a human.
  */
 class EmbeddedPostgresFaultTest {
+    private static final String ENDLESS = "do 'begin loop perform 1; end loop; end'";
+
     private final Metrics metrics = new Metrics();
 
     private EmbeddedPostgres start(Path folder) {
@@ -103,9 +106,40 @@ class EmbeddedPostgresFaultTest {
             assertTrue(refusal.contains("uses the data folder " + folder), refusal);
             assertTrue(refusal.contains("(pid " + ProcessHandle.current().pid() + ")"), refusal);
 
-            postmaster(folder).destroyForcibly();
-            try (Connection connection = awaitConnection(server)) {
-                assertEquals(1, one(connection, "select id from kept"));
+            // A backend that computes does not notice, and holds the memory of the dead server.
+            try (LogCapture log = new LogCapture();
+                    Connection busy = connect(server);
+                    Connection watch = connect(server)) {
+                Thread computing =
+                        Thread.ofVirtual()
+                                .start(
+                                        () ->
+                                                assertThrows(
+                                                        SQLException.class,
+                                                        () ->
+                                                                busy.createStatement()
+                                                                        .execute(ENDLESS)));
+                Await.until(
+                        "a query under way",
+                        () ->
+                                Long.valueOf(1)
+                                        .equals(
+                                                one(
+                                                        watch,
+                                                        "select count(*) from pg_stat_activity"
+                                                                + " where state = 'active' and query"
+                                                                + " like 'do %'")));
+                postmaster(folder).destroyForcibly();
+                try (Connection connection = awaitConnection(server)) {
+                    assertEquals(1, one(connection, "select id from kept"));
+                }
+                computing.join();
+                Await.until(
+                        "the line that it is back",
+                        () -> log.text().contains("embedded PostgreSQL is back port=" + port));
+                String said = log.text();
+                assertFalse(said.contains("\tat io.queenmq"), said);
+                assertFalse(said.contains("lock file"), said);
             }
             assertNotEquals(first, postmaster(folder).pid());
         }
@@ -133,6 +167,46 @@ class EmbeddedPostgresFaultTest {
                     }
                 });
         return connection.get();
+    }
+
+    /**
+     * A number is given again: to whatever runs first where a container starts anew. A server would
+     * take that for one of its own.
+     */
+    @Test
+    void startsThoughTheNumberOfADeadServerIsSomebodyElses(@TempDir Path folder) throws Exception {
+        Path file = folder.resolve("server/postmaster.pid");
+        List<String> lines;
+        try (EmbeddedPostgres server = start(folder)) {
+            lines = Files.readAllLines(file);
+            assertEquals(folder + "/server", lines.get(1));
+            assertTrue(server.port() > 0);
+        }
+        Process somebody = new ProcessBuilder("cat").start();
+        try {
+            lines.set(0, Long.toString(somebody.pid()));
+            Files.write(file, lines);
+            try (EmbeddedPostgres again = start(folder);
+                    Connection connection = connect(again)) {
+                assertEquals(1, one(connection, "select 1"));
+            }
+            assertTrue(somebody.isAlive());
+        } finally {
+            somebody.destroyForcibly();
+        }
+    }
+
+    /** What earlier starts said misleads whoever reads why this one failed. */
+    @Test
+    void aStartThatFailsSaysWhatItSaidItself(@TempDir Path folder) throws Exception {
+        try (EmbeddedPostgres server = start(folder)) {
+            Files.writeString(folder.resolve("server/start.log"), "said long ago\n");
+            assertTrue(server.port() > 0);
+        }
+        Files.writeString(folder.resolve("server/postgresql.conf"), "no_such_setting = 1\n");
+        String said = refusal(folder);
+        assertTrue(said.contains("no_such_setting"), said);
+        assertFalse(said.contains("said long ago"), said);
     }
 
     @Test

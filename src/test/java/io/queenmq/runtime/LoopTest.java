@@ -76,6 +76,14 @@ class LoopTest {
             assertFalse(all.contains("\tat "), all);
         }
         try (LogCapture log = new LogCapture()) {
+            StartRefused refused =
+                    new StartRefused("it does not start", new IllegalStateException());
+            String all = logged(log, refused, refused);
+            assertTrue(all.contains("it goes on loop=test error=it does not start\n"), all);
+            assertTrue(all.contains("loop=test times=2 error=it does not start\n"), all);
+            assertFalse(all.contains("\tat "), all);
+        }
+        try (LogCapture log = new LogCapture()) {
             String all = logged(log, new IllegalStateException("a bug"));
             assertTrue(all.contains("WARNING io.queenmq.runtime.Loop background loop failed"), all);
             assertTrue(all.contains("\tat io.queenmq.runtime.LoopTest"), all);
