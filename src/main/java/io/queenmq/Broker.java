@@ -117,7 +117,7 @@ public final class Broker implements AutoCloseable {
             parts.own(
                     "report",
                     new Reports(config.report(), counts, database, this::port, metrics, clock));
-            parts.own("rates", new Rates(config.report().rates(), metrics, clock));
+            parts.own("rates", new Rates(config.report(), counts.activities(), metrics, clock));
 
             HintOutbox outbox = new HintOutbox();
             Switches switches = parts.own("gate", new Switches(database, outbox, metrics, clock));

@@ -66,6 +66,7 @@ public record BrokerConfig(
     private static final Duration KEEP_ALIVE = Duration.ofMinutes(5);
     private static final Duration REPORT_INTERVAL = Duration.ofMinutes(1);
     private static final Duration RATES_INTERVAL = Duration.ofSeconds(10);
+    private static final int QUEUE_LINES = 10;
 
     /** Every default, on that database and any free port of the loopback address. */
     public static BrokerConfig on(DatabaseConfig database) {
@@ -87,7 +88,7 @@ public record BrokerConfig(
                 CipherConfig.NONE,
                 TimersConfig.DEFAULT,
                 MaintainConfig.DEFAULT,
-                new ReportConfig("queen", REPORT_INTERVAL, RATES_INTERVAL));
+                new ReportConfig("queen", REPORT_INTERVAL, RATES_INTERVAL, QUEUE_LINES));
     }
 
     /** The same behind another listener. */
@@ -177,7 +178,8 @@ public record BrokerConfig(
                                 .or(() -> settings.find(Variables.HOSTNAME))
                                 .orElseGet(BrokerConfig::anyName),
                         Duration.ofMillis(settings.get(Variables.METRICS_FLUSH_MS)),
-                        Duration.ofMillis(settings.get(LogVariables.LOG_RATES_MS))));
+                        Duration.ofMillis(settings.get(LogVariables.LOG_RATES_MS)),
+                        settings.get(LogVariables.LOG_QUEUES).intValue()));
     }
 
     private static String anyName() {

@@ -22,8 +22,17 @@ public final class Activities {
     /** How many pops wait at a queue, told when that has changed. */
     record Parked(Activity queue, int number) {}
 
-    void pushed(int queueId) {
-        add(queueId, Sum.PUSH_REQUESTS, 1);
+    void stored(int queueId, long messages) {
+        if (queueId != 0) {
+            of(queueId).stored(messages);
+        }
+    }
+
+    /** What the log calls a queue with traffic. */
+    public void named(int queueId, String queue) {
+        if (queueId != 0) {
+            of(queueId).named(queue);
+        }
     }
 
     /** A transaction has stored messages there. */
@@ -144,6 +153,14 @@ public final class Activities {
             }
         }
         return busy;
+    }
+
+    /**
+     * What was done to each since this was asked last; what was done to one that has been forgotten
+     * meanwhile is lost.
+     */
+    List<QueueRate> show() {
+        return queues.values().stream().map(Activity::show).toList();
     }
 
     /** Queues at which another number of pops waits than was told. */

@@ -1,6 +1,7 @@
 package io.queenmq.count;
 
 import java.util.concurrent.atomic.LongAccumulator;
+import org.jspecify.annotations.Nullable;
 
 /** What clients do to one queue. Added to by any thread, taken by one. */
 final class Activity {
@@ -27,7 +28,25 @@ final class Activity {
 
     private static final int SUMS = Sum.values().length;
 
+    /** Where the messages stored stand; their history is that of the counts. */
+    private static final int STORED = SUMS;
+
+    /** What the log tells of it. */
+    private static final int[] SHOWN = {
+        Sum.PUSH_REQUESTS.place,
+        STORED,
+        Sum.POPS.place,
+        Sum.POP_MESSAGES.place,
+        Sum.ACK_REQUESTS.place,
+        Sum.ACKS.place
+    };
+
     private final Tally tally;
+
+    /** Of these, what was there when the log was told last; the teller's alone. */
+    private final long[] shown = new long[SHOWN.length];
+
+    private volatile @Nullable String name;
     private final LongAccumulator lagMax = new LongAccumulator(Math::max, 0);
     private long takenLagMax;
 
@@ -38,7 +57,37 @@ final class Activity {
     private int parkedTold;
 
     Activity(int queueId) {
-        tally = new Tally(queueId, SUMS);
+        tally = new Tally(queueId, SUMS + 1);
+    }
+
+    void named(String queue) {
+        if (name == null) {
+            name = queue;
+        }
+    }
+
+    void stored(long messages) {
+        add(Sum.PUSH_REQUESTS, 1);
+        tally.add(STORED, messages);
+    }
+
+    /** What has been done since this was asked last. */
+    QueueRate show() {
+        long[] more = new long[SHOWN.length];
+        for (int i = 0; i < more.length; i++) {
+            long now = tally.sum(SHOWN[i]);
+            more[i] = now - shown[i];
+            shown[i] = now;
+        }
+        String queue = name;
+        return new QueueRate(
+                queue == null ? "#" + queueId() : queue,
+                more[0],
+                more[1],
+                more[2],
+                more[3],
+                more[4],
+                more[5]);
     }
 
     int queueId() {

@@ -49,7 +49,7 @@ public final class Counts implements AutoCloseable {
     /** Messages have been stored; bytes are those of their keys and frames. */
     public void stored(int queueId, long messages, long bytes) {
         queues.computeIfAbsent(queueId, Tally::new).add(messages, bytes, 0, 0);
-        activities.pushed(queueId);
+        activities.stored(queueId, messages);
     }
 
     /** What is told to people who look back, and proved by nobody. */

@@ -5,7 +5,6 @@ import io.queenmq.runtime.Clock;
 import io.queenmq.runtime.Loop;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
-import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -15,11 +14,14 @@ import java.util.StringJoiner;
 import java.util.stream.Stream;
 
 /**
- * Logs how much a broker does, while it does something: a line per interval, and another one where
- * it sent somebody away.
+ * Logs how much a broker does, while it does something: a line per interval, one for each of the
+ * busiest queues, and another one where it sent somebody away.
  */
 public final class Rates implements AutoCloseable {
     private static final Logger LOG = System.getLogger(Rates.class.getName());
+
+    /** A setting bounds them, and so nobody keeps any of them back. */
+    private static final Logger QUEUES = System.getLogger(QueueRate.class.getName());
 
     /** What is counted, and what the line calls it. */
     private record Counted(String meter, String name) {}
@@ -44,6 +46,8 @@ public final class Rates implements AutoCloseable {
 
     private static final double SHORTEST_SECONDS = 1e-3;
 
+    private final Activities activities;
+    private final int queueLines;
     private final Metrics metrics;
     private final Clock clock;
     private final Loop loop;
@@ -54,13 +58,15 @@ public final class Rates implements AutoCloseable {
     private Map<String, Double> refusedBefore;
     private long beforeNanos;
 
-    public Rates(Duration interval, Metrics metrics, Clock clock) {
+    public Rates(ReportConfig config, Activities activities, Metrics metrics, Clock clock) {
+        this.activities = activities;
+        this.queueLines = config.queueLines();
         this.metrics = metrics;
         this.clock = clock;
         this.before = totals(COUNTED);
         this.refusedBefore = totals(REFUSED);
         this.beforeNanos = clock.nanos();
-        this.loop = Loop.start("rates", interval, this::tell, metrics, clock);
+        this.loop = Loop.start("rates", config.rates(), this::tell, metrics, clock);
     }
 
     /** All that is looked at. */
@@ -78,7 +84,8 @@ public final class Rates implements AutoCloseable {
         Map<String, Double> now = totals(COUNTED);
         Map<String, Double> refused = totals(REFUSED);
         long nanos = clock.nanos();
-        line(before, now, Math.max(SHORTEST_SECONDS, (nanos - beforeNanos) / 1e9))
+        double seconds = Math.max(SHORTEST_SECONDS, (nanos - beforeNanos) / 1e9);
+        line(before, now, seconds)
                 .ifPresent(
                         line ->
                                 LOG.log(
@@ -88,6 +95,9 @@ public final class Rates implements AutoCloseable {
                                         whole("queen_ready_polls"),
                                         whole("queen_db_pool_active"),
                                         whole("queen_db_pool_waiting")));
+        for (QueueRate rate : QueueRate.busiest(activities.show(), queueLines)) {
+            QUEUES.log(Level.INFO, "rates queue={0} {1}", rate.queue(), rate.line(seconds));
+        }
         refusals(refusedBefore, refused)
                 .ifPresent(
                         line ->

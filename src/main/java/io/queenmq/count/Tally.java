@@ -2,13 +2,14 @@ package io.queenmq.count;
 
 import java.util.concurrent.atomic.LongAdder;
 
-/** Sums of one queue or group. Added to by any thread, taken by one. */
+/** Sums of one queue or group, which only rise. Added to by any thread, taken by one. */
 final class Tally {
     /** Of what counts are made of. */
     static final int SUMS = 4;
 
     private final int id;
     private final LongAdder[] sums;
+    private final long[] told;
     private final long[] taken;
     private int idleRounds;
 
@@ -19,6 +20,7 @@ final class Tally {
     Tally(int id, int count) {
         this.id = id;
         sums = new LongAdder[count];
+        told = new long[count];
         taken = new long[count];
         for (int i = 0; i < count; i++) {
             sums[i] = new LongAdder();
@@ -40,9 +42,9 @@ final class Tally {
     boolean take() {
         boolean any = false;
         for (int i = 0; i < sums.length; i++) {
-            // Not "sumThenReset", which does not promise to keep what is added at that moment.
-            taken[i] = sums[i].sum();
-            sums[i].add(-taken[i]);
+            long now = sums[i].sum();
+            taken[i] = now - told[i];
+            told[i] = now;
             any |= taken[i] != 0;
         }
         idleRounds = any ? 0 : idleRounds + 1;
@@ -52,8 +54,13 @@ final class Tally {
     /** What was taken was not told. */
     void giveBack() {
         for (int i = 0; i < sums.length; i++) {
-            sums[i].add(taken[i]);
+            told[i] -= taken[i];
         }
+    }
+
+    /** All that was ever added. */
+    long sum(int sum) {
+        return sums[sum].sum();
     }
 
     int id() {

@@ -434,6 +434,7 @@ final class Claims {
             }
             if (!batches.isEmpty()) {
                 queues.add(lane.lane().queueId());
+                activities.named(lane.lane().queueId(), name.name().queue());
                 lanes.add(
                         new PopResult.Lane(
                                 name.name().queue(),

@@ -256,6 +256,7 @@ final class PushCombiner implements Flush<LaneName, LaneBatch> {
                         attempt.segments());
                 catalog.wrote(number, last);
                 counts.stored(queued.queueId(), attempt.frames().size(), attempt.bytes());
+                counts.activities().named(queued.queueId(), lane.queue());
                 messages += attempt.frames().size();
                 written.add(
                         new LaneWrites.Lane(

@@ -23,6 +23,9 @@ final class Repeats implements Filter {
 
     private static final Pattern VARIES = Pattern.compile("\\s*\\S*[={].*", Pattern.DOTALL);
 
+    /** Logs several lines of one kind at once: as many as a setting says. */
+    static final String BOUNDED = "io.queenmq.count.QueueRate";
+
     private final Clock clock;
 
     /** Guards what follows. */
@@ -42,7 +45,8 @@ final class Repeats implements Filter {
 
     @Override
     public boolean isLoggable(LogRecord event) {
-        if (event.getLevel().intValue() < Level.INFO.intValue()) {
+        if (event.getLevel().intValue() < Level.INFO.intValue()
+                || BOUNDED.equals(event.getLoggerName())) {
             // Whoever asks for these lines wants them all.
             return true;
         }

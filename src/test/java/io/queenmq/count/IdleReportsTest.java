@@ -80,7 +80,8 @@ class IdleReportsTest {
                     "all of them park", () -> engine.metrics.value("queen_ready_polls") == QUEUES);
             Reports reports =
                     new Reports(
-                            new ReportConfig("idle", Duration.ofMillis(20), Duration.ofMinutes(1)),
+                            new ReportConfig(
+                                    "idle", Duration.ofMillis(20), Duration.ofMinutes(1), 0),
                             engine.counts,
                             engine.database,
                             () -> 6632,

@@ -2,6 +2,7 @@ package io.queenmq.count;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -34,5 +35,30 @@ class RatesTest {
     @Test
     void whoDoesNothingSaysNothing() {
         assertEquals(Optional.empty(), Rates.line(totals(10, 5), totals(10, 5), 10));
+    }
+
+    @Test
+    void theBusiestQueuesComeFirstAndNoMoreThanAsked() {
+        Activities activities = new Activities();
+        for (int queue = 1; queue <= 4; queue++) {
+            activities.named(queue, "q" + queue);
+            activities.poppedNothing(queue);
+        }
+        assertEquals(List.of(), QueueRate.busiest(activities.show(), 10));
+
+        activities.stored(2, 10);
+        activities.stored(2, 10);
+        activities.popped(3);
+        activities.delivered(3, 30, 0, false);
+        activities.acknowledged(4, 1, 0, 0);
+        activities.stored(5, 2);
+        // What is reported to the database meanwhile is told by the log all the same.
+        assertEquals(4, activities.take().size());
+        List<QueueRate> busiest = QueueRate.busiest(activities.show(), 3);
+        assertEquals(List.of("q3", "q2", "#5"), busiest.stream().map(QueueRate::queue).toList());
+        assertEquals(
+                "push_s=0.2 pushed_s=2.0 pop_s=0.0 popped_s=0.0 ack_s=0.0 acked_s=0.0",
+                busiest.get(1).line(10));
+        assertEquals(List.of(), QueueRate.busiest(activities.show(), 10));
     }
 }

@@ -139,6 +139,16 @@ class LoggingTest {
     }
 
     @Test
+    void linesThatASettingBoundsAreAllLogged() {
+        Repeats repeats = new Repeats(Clock.SYSTEM);
+        for (int i = 0; i < 100; i++) {
+            LogRecord event = new LogRecord(Level.INFO, "rates queue=q" + i);
+            event.setLoggerName("io.queenmq.count.QueueRate");
+            assertTrue(repeats.isLoggable(event));
+        }
+    }
+
+    @Test
     void whoAsksForDetailsGetsThemAll() {
         Repeats repeats = new Repeats(Clock.SYSTEM);
         LogRecord event = event("it runs");
