@@ -29,14 +29,27 @@ public final class Loop implements AutoCloseable {
         void run() throws Exception;
     }
 
+    /** What a run that does not end tells of itself. */
+    @FunctionalInterface
+    public interface Signs extends Runnable {
+        /** It is at work: that counts as a success. */
+        @Override
+        void run();
+
+        /** It waits for the end of {@linkplain Overdue#isOutage an outage}: that does not. */
+        default void waitsOut() {}
+    }
+
     /**
-     * A run that goes on until something breaks. It reports each time it finds itself at work: that
-     * counts as a success, or the pauses after breaks far apart would add up.
+     * A run that goes on until something breaks. It reports each time it finds itself at work, or
+     * the pauses after breaks far apart would add up.
      */
     @FunctionalInterface
     public interface StandingStep {
-        void run(Runnable atWork) throws Exception;
+        void run(Signs atWork) throws Exception;
     }
+
+    private final Signs signs = new Heard();
 
     private final String name;
     private final long pauseNanos;
@@ -67,6 +80,18 @@ public final class Loop implements AutoCloseable {
      * Kinds of failures told since the last success: a bug that begins in an outage is no repeat.
      */
     private final Set<Object> told = new HashSet<>();
+
+    private final class Heard implements Signs {
+        @Override
+        public void run() {
+            succeeded();
+        }
+
+        @Override
+        public void waitsOut() {
+            lastSignNanos = clock.nanos();
+        }
+    }
 
     private Loop(String name, Duration pause, StandingStep step, Metrics metrics, Clock clock) {
         this.name = name;
@@ -162,7 +187,7 @@ public final class Loop implements AutoCloseable {
 
     private void runOnce() {
         try {
-            step.run(this::succeeded);
+            step.run(signs);
             succeeded();
             return;
         } catch (InterruptedException e) {
@@ -170,7 +195,7 @@ public final class Loop implements AutoCloseable {
         } catch (Exception | StackOverflowError | OutOfMemoryError | AssertionError e) {
             failures.increment();
             if (Overdue.isOutage(e)) {
-                lastSignNanos = clock.nanos();
+                signs.waitsOut();
             }
             if (!isClosing()) {
                 report(e);

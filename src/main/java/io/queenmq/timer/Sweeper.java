@@ -9,6 +9,8 @@ import io.queenmq.model.QueenException;
 import io.queenmq.ready.LaneWrites;
 import io.queenmq.ready.ReadyLanes;
 import io.queenmq.runtime.Clock;
+import io.queenmq.runtime.Loop;
+import io.queenmq.runtime.Overdue;
 import io.queenmq.timer.TimerMeters.FailureClass;
 import io.queenmq.timer.TimerProcedures.Claim;
 import io.queenmq.timer.TimerProcedures.Fired;
@@ -92,7 +94,7 @@ final class Sweeper {
     /**
      * Goes on until it is told to stop or something breaks; an outage of the database it waits out.
      */
-    void sweep(Runnable atWork) throws InterruptedException {
+    void sweep(Loop.Signs atWork) throws InterruptedException {
         boolean held = false;
         while (!stopping) {
             try {
@@ -127,6 +129,9 @@ final class Sweeper {
                     throw e;
                 }
                 LOG.log(Level.DEBUG, "timers wait for the database", e);
+                if (Overdue.isOutage(e)) {
+                    atWork.waitsOut();
+                }
                 rest(config.deafSleepMax().toMillis());
             }
         }

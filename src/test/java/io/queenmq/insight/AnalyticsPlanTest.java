@@ -1,6 +1,8 @@
 package io.queenmq.insight;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.testkit.Lines;
 import io.queenmq.testkit.PlanScene;
@@ -126,6 +128,32 @@ class AnalyticsPlanTest {
     @Test
     void lookingBackTouchesWhatTheQuestionIsAbout() throws SQLException {
         assertEquals("", scene.findings(CALLS));
+    }
+
+    /** Three brokers, some months: sums are kept by bucket, and nothing is put aside to sort it. */
+    @Test
+    void aLongTimeIsAddedUpInMemory() throws SQLException {
+        run(
+                "insert into queen_store.broker_samples select clock_timestamp() - interval '8 days'"
+                        + " - i * interval '1 minute', b, 60000"
+                        + ", 1".repeat(21)
+                        + " from generate_series(0, 50000) i, generate_series(2, 4) b");
+        run("analyze queen_store.broker_samples");
+        String all = "clock_timestamp() - interval '90 days', clock_timestamp()";
+        for (String call :
+                List.of(
+                        of("show_workers", all + ", null, null"),
+                        of("show_status", all + ", null, null, null"),
+                        of("show_system_metrics", all + ", null"))) {
+            String plan =
+                    String.join(
+                            "\n",
+                            Lines.lines(
+                                    scene.connection(),
+                                    "explain (analyze, buffers, timing off) select " + call));
+            assertTrue(plan.contains("Buffers: shared"), plan);
+            assertFalse(plan.contains("temp"), call + "\n" + plan);
+        }
     }
 
     /** Whoever is told of one lane, and finds tens of thousands, says that it does not know. */

@@ -230,6 +230,36 @@ class LoopTest {
         }
     }
 
+    /**
+     * A run that waits for the end of an outage by itself is not to be taken for one that hangs.
+     */
+    @Test
+    void aStandingStepThatWaitsOutAnOutageIsNotOverdueAndHasNotSucceeded()
+            throws InterruptedException {
+        AtomicLong nanos = new AtomicLong();
+        SynchronousQueue<String> steps = new SynchronousQueue<>();
+        try (Loop loop =
+                Loop.startStanding(
+                        "test",
+                        Duration.ZERO,
+                        signs -> {
+                            steps.put("begins");
+                            signs.waitsOut();
+                            steps.put("waits");
+                            steps.put("goes on");
+                        },
+                        metrics,
+                        hand(nanos))) {
+            nanos.set(TimeUnit.HOURS.toNanos(1));
+            steps.take();
+            steps.take();
+            assertEquals(0, overdue());
+            assertEquals(Duration.ofHours(1), loop.sinceSuccess());
+            nanos.addAndGet(TimeUnit.HOURS.toNanos(1));
+            assertEquals(1, overdue());
+        }
+    }
+
     private double overdue() {
         return metrics.value("queen_runtime_overdue", "work", "test");
     }
