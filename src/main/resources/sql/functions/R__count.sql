@@ -770,9 +770,9 @@ comment on function queen_store.drop_counts(integer) is
 --            show_queue_ops, show_workers, show_partition_liveness, show_dead_letter_signatures,
 --            storage_pins
 -- Locks      none
--- Returns    one row per live queue of these that something is known of (group 0), and one per group
---            of it. What a group has not consumed is null where it is not registered,
---            for then it has a place only in lanes it has popped; of the queue it is that of the
+-- Returns    one row per live queue of these that something is known of (group 0), and one per
+--            group of it. What a group has not consumed is null where it is not registered, for
+--            then it has a place only in lanes it has popped; of the queue it is that of the
 --            slowest named group, else of the group of pops without one, else all. stored is that
 --            of the queue, passed of the group. age_seconds is -1 while a walk is wanted
 -- Cost       1 statement: the rows of these queues, and all of count_deltas
@@ -816,7 +816,7 @@ begin
                q.stored, coalesce(r.passed, 0) as passed,
                coalesce(r.age_seconds, -1) as age_seconds
         from queue q
-        join queen_store.groups g on g.queue_id = q.queue_id
+        join queen_store.groups g on g.queue_id = q.queue_id and g.is_known
         left join running r on r.queue_id = q.queue_id and r.group_id = g.id
     ),
     total as (
@@ -1041,7 +1041,7 @@ begin
         left join lateral (
             select g.name, coalesce(g.seek_rule, g.start_rule) is not null as registered
             from queen_store.groups g
-            where g.id = l.group_id
+            where g.id = l.group_id and g.is_known
             limit 1) g on true
         cross join lateral (
             select case when l.group_id = 0 or g.registered then l.unread end as pending
@@ -1051,6 +1051,7 @@ begin
                 as dead_letters
             offset 0) d
         left join lateral queen_store.stored_bytes(v_queue_id, t.messages) b on l.group_id = 0
+        where l.group_id = 0 or g.name is not null
         order by g.name nulls first;
         return;
     end if;

@@ -420,6 +420,10 @@ begin
                    case when g.seek_rule is null then g.start_at else g.seek_at end as at
             from queen_store.groups g
             where g.queue_id = l.queue_id and (p_group_id is null or g.id = p_group_id)
+              and (g.is_known or exists (
+                  select from queen_store.cursors c
+                  where c.partition_id = l.id and c.group_id = g.id
+                    and c.generation = g.generation))
             offset 0) g on true
         left join lateral (
             select c.committed, c.batch_end, c.lease_expires_at

@@ -347,7 +347,7 @@ begin
             left join (
                 select g.queue_id, count(*) as groups
                 from queen_store.groups g
-                where g.queue_id = any (v_ids)
+                where g.queue_id = any (v_ids) and g.is_known
                 group by g.queue_id) g on g.queue_id = i.id
         ),
         top as materialized (

@@ -30,7 +30,7 @@ begin
     from (
         select g.id, g.queue_id, g.name, q.name as queue
         from queen_store.queues q
-        join queen_store.groups g on g.queue_id = q.id
+        join queen_store.groups g on g.queue_id = q.id and g.is_known
         where q.tenant_id = p_tenant_id and q.deleted_at is null
         order by g.name, q.name
         limit p_limit
@@ -131,7 +131,7 @@ begin
             select q.id, q.name, g.id as group_id, coalesce(g.conflation, false) as conflation,
                    greatest(p_limit / count(*) over (), 1)::integer as share
             from queen_store.queues q
-            join queen_store.groups g on g.queue_id = q.id and g.name = p_group
+            join queen_store.groups g on g.queue_id = q.id and g.name = p_group and g.is_known
             where q.tenant_id = p_tenant_id and q.deleted_at is null
             order by q.name
             limit p_limit) q

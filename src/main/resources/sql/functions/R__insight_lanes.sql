@@ -77,7 +77,7 @@ begin
     left join lateral (
         select g.id, g.conflation
         from queen_store.groups g
-        where g.queue_id = q.id and g.name = p_group
+        where g.queue_id = q.id and g.name = p_group and g.is_known
         limit 1) g on true;
     if not found then
         return;

@@ -405,7 +405,7 @@ begin
            coalesce(queen_store.effective_cursor(p_partition_id, g.id) >= p_offset, false),
            c.lease_expires_at, d.error, d.retry_count
     from queen_store.partitions p
-    join queen_store.groups g on g.queue_id = p.queue_id
+    join queen_store.groups g on g.queue_id = p.queue_id and g.is_known
     left join lateral (
         select c.lease_expires_at
         from queen_store.cursors c

@@ -325,10 +325,7 @@ begin
     -- A later statement than the locks: what a delete before this one left is seen here.
     select array_agg(g.queue_id) into v_used_queue_ids
     from queen_store.groups g
-    where g.id = any (v_group_ids)
-      and (g.generation = 1
-           or coalesce(g.start_rule, g.seek_rule, g.conflation::text, g.consumed_at::text)
-              is not null);
+    where g.id = any (v_group_ids) and g.is_known;
     return query
     with forgotten as materialized (
         update queen_store.groups g

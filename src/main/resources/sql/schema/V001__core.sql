@@ -263,6 +263,9 @@ create table queen_store.groups (
     seek_at timestamptz,
     conflation boolean,
     swept_generation integer not null default 1,
+    is_known boolean not null generated always as (
+        generation = 1 or start_rule is not null or seek_rule is not null
+        or conflation is not null or consumed_at is not null) stored,
     unique (queue_id, name)
 );
 create index groups_stale_idx on queen_store.groups (id) where swept_generation < generation;
@@ -281,6 +284,8 @@ comment on column queen_store.groups.consumed_at is 'First acknowledgement ever;
 comment on column queen_store.groups.seek_rule is 'Queue-wide seek of this generation; wins over start_rule.';
 comment on column queen_store.groups.seek_at is 'Instant of seek_rule.';
 comment on column queen_store.groups.conflation is 'Last-value delivery, set by the first pop that registers the group; null = not registered.';
+comment on column queen_store.groups.is_known is
+    'False = deleted, and neither registered nor sought nor acknowledged anything since: nobody is told of it.';
 comment on column queen_store.groups.swept_generation is 'Cursors of generations below this one have been removed.';
 
 create table queen_store.cursors (

@@ -29,6 +29,9 @@ final class JobRunner {
     private static final Logger LOG = System.getLogger(JobRunner.class.getName());
     private static final long FAILURE_PAUSE_MAX_NANOS = TimeUnit.MINUTES.toNanos(5);
 
+    /** As often each job is looked at, whatever its period, so that silence means trouble. */
+    private static final long LOOK_MAX_NANOS = TimeUnit.MINUTES.toNanos(5);
+
     private final JobProcedures procedures;
     private final MaintainConfig config;
     private final Clock clock;
@@ -116,7 +119,7 @@ final class JobRunner {
                 failedInARow = 0;
                 LOG.log(Level.INFO, "background job runs again job=" + job.name());
             }
-            notBeforeNanos = wellNanos + nextNanos;
+            notBeforeNanos = wellNanos + Math.min(nextNanos, LOOK_MAX_NANOS);
         }
 
         /** Logs the first failure of a spell. */

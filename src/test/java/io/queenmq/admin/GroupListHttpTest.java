@@ -194,6 +194,36 @@ class GroupListHttpTest {
         assertEquals("{}", http.get(GROUPS + "/nobody").body());
     }
 
+    /** Goal: a deleted group is nowhere any more, until something is done in its name again. */
+    @Test
+    @Contract({"group-list-1", "group-list-3", "seek-7"})
+    void aDeletedGroupIsNowhere() {
+        http.push("orders", "x", "1");
+        Json read = http.pop("orders", "consumerGroup=h&subscriptionMode=all").json();
+        http.ack(read, 0, "completed");
+        http.pop("orders", "consumerGroup=g&subscriptionMode=all&batch=1&leaseTime=3600");
+        String partition = read.text("messages", 0, "partitionId");
+        String detail =
+                "/api/v1/messages/" + partition + "/" + read.text("messages", 0, "transactionId");
+        assertEquals(List.of("g", "h"), http.get(detail).json().each("consumerGroups", "name"));
+
+        assertEquals(200, http.delete(GROUPS + "/g").status());
+        assertEquals(List.of("h"), get("").each("all", "name"));
+        assertEquals("{}", http.get(GROUPS + "/g").body());
+        assertEquals(List.of("h"), http.get(detail).json().each("consumerGroups", "name"));
+        Json listed = http.get("/api/v1/messages?queue=orders").json();
+        assertEquals("1", listed.text("messages", 0, "busStatus", "totalGroups"));
+        assertEquals("completed", listed.text("messages", 0, "status"));
+
+        http.pop("orders", "consumerGroup=g&subscriptionMode=all");
+        assertEquals(List.of("g", "h"), get("").each("all", "name"));
+        assertEquals(
+                "2",
+                http.get("/api/v1/messages?queue=orders")
+                        .json()
+                        .text("messages", 0, "busStatus", "totalGroups"));
+    }
+
     @Test
     @Contract("group-list-2")
     void aGroupOfThatNameCanStillBeMoved() {

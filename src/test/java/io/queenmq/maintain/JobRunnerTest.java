@@ -68,10 +68,21 @@ class JobRunnerTest {
         private final String broker;
         private final BooleanSupplier work;
         private final BooleanSupplier step;
+        private final Duration period;
 
         Scripted(String name, String broker, BooleanSupplier work, BooleanSupplier step) {
+            this(name, broker, Duration.ofSeconds(10), work, step);
+        }
+
+        Scripted(
+                String name,
+                String broker,
+                Duration period,
+                BooleanSupplier work,
+                BooleanSupplier step) {
             this.name = name;
             this.broker = broker;
+            this.period = period;
             this.work = work;
             this.step = step;
         }
@@ -83,7 +94,7 @@ class JobRunnerTest {
 
         @Override
         public Duration period() {
-            return Duration.ofSeconds(10);
+            return period;
         }
 
         @Override
@@ -338,6 +349,25 @@ class JobRunnerTest {
         clock.turn(Duration.ofMinutes(6));
         runner.run();
         assertEquals(List.of(), Overdue.names(metrics), "an operator knows");
+    }
+
+    /** A quarter of an hour without a look is an alarm. */
+    @Test
+    void howeverSeldomAJobRunsItIsLookedAtEveryFewMinutes() throws SQLException {
+        Hand clock = new Hand();
+        Metrics metrics = new Metrics();
+        JobRunner runner =
+                broker(
+                        metrics,
+                        clock,
+                        new Scripted("j", "a", Duration.ofHours(24), () -> true, () -> false),
+                        new Scripted("idle", "a", Duration.ofHours(24), () -> false, () -> false));
+        for (int i = 0; i < 12; i++) {
+            runner.run();
+            assertEquals(0, metrics.value("queen_job_last_success_age_seconds"), i + " looks");
+            clock.turn(Duration.ofMinutes(7));
+        }
+        assertEquals(1L, value("runs"), "it ran no more often for that");
     }
 
     /** However much there is to do: it is at work. */
