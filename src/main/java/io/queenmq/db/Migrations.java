@@ -150,7 +150,7 @@ public final class Migrations {
                             Level.WARNING,
                             "waiting for the database address={0} error={1}",
                             config,
-                            e.getMessage());
+                            TlsFailure.sentence(config, e));
                 }
                 pause(Math.min(200L << Math.min(attempt, 4), 2_000));
             }

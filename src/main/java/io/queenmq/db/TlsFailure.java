@@ -1,5 +1,7 @@
 package io.queenmq.db;
 
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
 import java.security.cert.CertPathBuilderException;
 import java.security.cert.CertPathValidatorException;
 import java.security.cert.CertificateException;
@@ -27,9 +29,17 @@ final class TlsFailure {
 
     /** The sentence for the operator. */
     static String sentence(DatabaseConfig config, SQLException error) {
-        return find(config, error)
-                .or(() -> Pooling.find(error))
-                .orElseGet(() -> String.valueOf(error.getMessage()));
+        return find(config, error).or(() -> Pooling.find(error)).orElseGet(() -> said(error));
+    }
+
+    /** The driver says no more than that it failed where the network knows why. */
+    private static String said(SQLException error) {
+        return switch (error.getCause()) {
+            case UnknownHostException unknown ->
+                    "there is no machine of the name " + unknown.getMessage();
+            case SocketTimeoutException late -> error.getMessage() + " (" + late.getMessage() + ")";
+            case null, default -> String.valueOf(error.getMessage());
+        };
     }
 
     /** Empty = it is for something else. */

@@ -20,6 +20,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * A PostgreSQL server of our own, for a first run and for machines without one. It listens on the
@@ -31,6 +33,8 @@ public final class EmbeddedPostgres implements AutoCloseable {
 
     /** The major version of the bundled distribution; its files are not those of another. */
     private static final String MAJOR = "18";
+
+    private static final Pattern COMPLAINTS = Pattern.compile("error:|FATAL:|PANIC:");
 
     private static final int PORT_ATTEMPTS_MAX = 5;
     private static final Duration LOOK_EVERY = Duration.ofMillis(500);
@@ -327,7 +331,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
                 stdin.write(input.getBytes(StandardCharsets.UTF_8));
             }
             if (process.waitFor() != 0) {
-                throw new IOException(program + " failed: " + Files.readString(output).strip());
+                throw new IOException(program + " failed: " + complaint(Files.readString(output)));
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -335,6 +339,15 @@ public final class EmbeddedPostgres implements AutoCloseable {
         } finally {
             Files.delete(output);
         }
+    }
+
+    /** What went wrong, of a program that tells of every step; all of it where it does not say. */
+    static String complaint(String output) {
+        String errors =
+                output.lines()
+                        .filter(line -> COMPLAINTS.matcher(line).find())
+                        .collect(Collectors.joining("\n"));
+        return errors.isEmpty() ? output.strip() : errors;
     }
 
     private static boolean isFree(int port) {

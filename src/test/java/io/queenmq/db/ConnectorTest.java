@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -138,5 +139,15 @@ class ConnectorTest {
                             .count(),
                     log.text());
         }
+    }
+
+    @Test
+    void aNameThatNobodyKnowsIsSaid() {
+        SQLException error =
+                new SQLException(
+                        "The connection attempt failed.", "08001", new UnknownHostException("db"));
+        assertEquals(
+                "there is no machine of the name db",
+                TlsFailure.sentence(DatabaseConfig.of("db", 5432, "d", "u", "p"), error));
     }
 }

@@ -275,6 +275,17 @@ class EmbeddedPostgresFaultTest {
         }
     }
 
+    /** A full disk is one line of twenty. */
+    @Test
+    void ofWhatAProgramTellsTheErrorsAreRepeated() {
+        String full = "running bootstrap script ... FATAL:  could not write: No space left";
+        assertEquals(
+                full,
+                EmbeddedPostgres.complaint(
+                        "creating subdirectories ... ok\n" + full + "\nchild process exited\n"));
+        assertEquals("unshare: no", EmbeddedPostgres.complaint("unshare: no\n"));
+    }
+
     @Test
     void refusesFilesOfAnotherVersion(@TempDir Path folder) throws IOException {
         Files.createDirectory(folder.resolve("server"));
