@@ -150,6 +150,18 @@ begin
             return next;
         end loop;
     end if;
+    if cardinality(p_required_lease_ids) > 0 and array_position(v_lease_ids, null) is null
+            and not array_remove(p_required_lease_ids, null) <@ v_lease_ids
+            and not queen_store.hold_leases(
+                p_tenant, array_remove(p_required_lease_ids, null), v_lease_ids,
+                array(select coalesce(queen_store.partition_number(i.partition_id), 0)
+                      from unnest(p_ack_partition_ids) with ordinality
+                          as i (partition_id, ordinal)
+                      order by i.ordinal),
+                v_groups) then
+        raise exception using errcode = 'QN409', message = 'ack_rejected',
+            detail = 'a required lease has run out, or somebody else took it over';
+    end if;
     if v_acks = 0 then
         return;
     end if;

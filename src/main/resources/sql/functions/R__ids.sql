@@ -110,7 +110,7 @@ comment on function queen_store.lease_uuid(uuid, bigint) is
     'Lease id that carries the number of its lane, made of a minted UUIDv7. Locks: none.';
 
 -- queen_store.lease_number: the lane that a lease id carries.
--- Called by  extend_lease, release_lease, queen.lease, cursor_violations
+-- Called by  extend_lease, hold_leases, release_lease, queen.lease, cursor_violations
 -- Locks      none
 -- Returns    its number; 0 = several lanes, see queen_store.leases; null = not a UUIDv7
 -- Raises     nothing

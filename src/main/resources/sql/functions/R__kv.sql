@@ -21,7 +21,7 @@
 --            get, read   found or absent; read also cut: the answer is full
 --            list        row; end, if there is no key; more or cut behind the last row, if there
 --                        may be further keys, with a key where they are behind that one and not
---                        behind that of the last row
+--                        behind that of the last row; a full answer has its first key all the same
 --            check, put, delete, incr
 --                        applied, or what stands in the way: exists, absent, version, limit, type;
 --                        then with the value and version that are there. The value of an applied
@@ -298,6 +298,8 @@ begin
     end if;
 
     if v_writes and cardinality(v_done) < cardinality(p_ops) then
+        -- By place: a key that somebody has made since it was not found to be locked is as absent
+        -- as it was to the operation.
         return query
         select i.item::integer,
                case
@@ -312,13 +314,12 @@ begin
                end,
                i.key, case when i.op = 'incr' then coalesce(k.value, '0') else k.value end,
                coalesce(k.version, 0), k.expires_at, k.updated_at
-        from unnest(p_ops, p_namespaces, p_keys, p_expects) with ordinality
-            as i (op, namespace, key, expect, item)
+        from unnest(p_ops, p_keys, p_expects, v_places) with ordinality
+            as i (op, key, expect, place, item)
         left join lateral (
             select k.value, k.version, k.expires_at, k.updated_at
             from queen_store.kv k
-            where k.tenant_id = p_tenant_id and k.namespace = i.namespace and k.key = i.key
-              and (k.expires_at is null or k.expires_at > v_now)
+            where k.ctid = i.place and (k.expires_at is null or k.expires_at > v_now)
             limit 1) k on true
         where i.op in ('put', 'delete', 'incr') and i.item <> all (v_done);
     end if;
@@ -370,7 +371,8 @@ begin
                 verdict := 'end';
             elsif v_place > p_limits[item] then
                 verdict := 'more';
-            elsif v_bytes >= p_read_bytes then
+            elsif v_bytes >= p_read_bytes and v_place > 1 then
+                -- Behind the first row: the next page begins behind what this one has.
                 verdict := 'cut';
             else
                 v_full := false;

@@ -140,6 +140,115 @@ comment on function queen_store.ack_bundle(
     uuid, bigint[], text[], uuid[], uuid[], integer[], bytea[], smallint[], text[]) is
     'Acknowledgements of a bundle, each under the lease it names or the bundle names for it. Locks: cursors ascending (partition_id, group_id); waits; groups at a group''s first ack ever, skip locked.';
 
+-- queen_store.hold_leases: whether the leases that a bundle names and by which none of its acks
+-- goes are held, which then stays so until it has ended. One that has ended with the ack of its
+-- batch passes until the next one of its lane does: the bundle may be the repetition of what ended
+-- it.
+-- Called by  transact, queen.transact
+-- Locks      cursors ascending (partition_id, group_id); waits
+-- Returns    false = one of them has run out, was taken over or never was
+-- Cost       3 statements, primary keys only: a lease id carries its lane's number, or 0 and has a
+--            row in leases
+create or replace function queen_store.hold_leases(
+    p_tenant_id uuid, p_lease_ids uuid[],
+    -- Of these, those that acks go by.
+    p_ack_lease_ids uuid[],
+    -- Cursors that wait to be acknowledged.
+    p_partition_ids bigint[], p_group_names text[])
+returns boolean
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+declare
+    v_partition_ids bigint[];
+    v_group_ids integer[];
+    v_now timestamptz;
+begin
+    select array_agg(k.partition_id order by k.partition_id, k.group_id),
+           array_agg(k.group_id order by k.partition_id, k.group_id)
+    into v_partition_ids, v_group_ids
+    from (
+        select c.partition_id, c.group_id
+        from unnest(p_lease_ids) l (lease_id)
+        cross join lateral unnest(
+            case when queen_store.lease_number(l.lease_id) > 0
+                 then array[queen_store.lease_number(l.lease_id)]
+                 else (
+                     select s.partition_ids
+                     from queen_store.leases s
+                     where s.lease_id = l.lease_id)
+            end) i (partition_id)
+        cross join lateral (
+            select c.partition_id, c.group_id
+            from queen_store.cursors c
+            where c.partition_id = i.partition_id
+              and (c.lease_id = l.lease_id or c.prev_lease = l.lease_id)) c
+        union
+        select u.partition_id, g.id
+        from unnest(p_partition_ids, p_group_names) u (partition_id, group_name)
+        cross join lateral (
+            select p.queue_id
+            from queen_store.partitions p
+            where p.id = u.partition_id
+            limit 1) p
+        cross join lateral (
+            select g.id
+            from queen_store.groups g
+            where g.queue_id = p.queue_id and g.name = u.group_name
+            limit 1) g) k;
+
+    perform 1
+    from unnest(v_partition_ids, v_group_ids) i (partition_id, group_id)
+    cross join lateral (
+        select 1
+        from queen_store.cursors c
+        where c.partition_id = i.partition_id and c.group_id = i.group_id
+        for no key update) c;
+    v_now := clock_timestamp();
+
+    return not exists (
+        select
+        from unnest(p_lease_ids) l (lease_id)
+        where l.lease_id <> all (p_ack_lease_ids)
+          and not exists (
+            select
+            from unnest(v_partition_ids, v_group_ids) i (partition_id, group_id)
+            cross join lateral (
+                select c.generation, c.lease_id, c.prev_lease, c.lease_expires_at
+                from queen_store.cursors c
+                where c.partition_id = i.partition_id and c.group_id = i.group_id
+                limit 1) c
+            cross join lateral (
+                select p.queue_id
+                from queen_store.partitions p
+                where p.id = i.partition_id
+                limit 1) p
+            cross join lateral (
+                select q.tenant_id, q.deleted_at
+                from queen_store.queues q
+                where q.id = p.queue_id
+                limit 1) q
+            cross join lateral (
+                select g.generation
+                from queen_store.groups g
+                where g.id = i.group_id
+                limit 1) g
+            where (c.prev_lease = l.lease_id
+                    or (c.lease_id = l.lease_id and c.lease_expires_at > v_now))
+              and q.tenant_id = p_tenant_id and q.deleted_at is null
+              and g.generation = c.generation));
+end
+$$;
+
+comment on function queen_store.hold_leases(uuid, uuid[], uuid[], bigint[], text[]) is
+    'Whether leases that a bundle names and by which none of its acks goes are held. Locks: cursors ascending (partition_id, group_id); waits.';
+
 -- queen_store.settled_acks: what the acknowledgements of a bundle did that has committed, for a
 -- broker that lost the answer.
 -- Called by  transact
@@ -217,14 +326,16 @@ comment on function queen_store.settled_acks(
 --            kv_precondition
 --                          an operation on a key that must be applied is not
 --            duplicate     a message is in its lane already
---            ack_rejected  an acknowledgement cannot be carried out
+--            ack_rejected  an acknowledgement cannot be carried out, or a lease that is named and
+--                          by which none goes is not held
 --            busy          a lane is cold or unknown, as append says, a batch is lost or busy, as
 --                          ack_batches says, or a cursor was placed while this call waited for
 --                          others: come again
 -- Raises     QN400 bad_request (as append, change_timers); QN409 kv_precondition, QN409 duplicate,
 --            QN409 ack_rejected, QN503 busy are raised to undo what was done, and caught here
--- Cost       as apply_kv, change_timers, append and ack_bundle, one subtransaction; with keys,
---            timers or a failed message, or without pushes, that of note_bundle
+-- Cost       as apply_kv, change_timers, append and ack_bundle, one subtransaction; with leases
+--            by which no ack goes as hold_leases; with keys, timers or a failed message, or without
+--            pushes, that of note_bundle
 create or replace function queen_store.transact(
     p_bundle_id uuid,
     -- The answer to this very bundle was lost, and the process that ran it is gone.
@@ -431,6 +542,16 @@ begin
             if v_again then
                 raise exception using errcode = 'QN503', message = 'busy';
             end if;
+        end if;
+
+        -- Leases by which no ack goes; the others are judged with their acks.
+        if cardinality(p_supplied_lease_ids) > 0
+                and array_position(p_ack_lease_ids, null) is null
+                and not p_supplied_lease_ids <@ (p_ack_lease_ids || p_batch_lease_ids)
+                and not queen_store.hold_leases(
+                    p_tenant_id, p_supplied_lease_ids, p_ack_lease_ids || p_batch_lease_ids,
+                    p_ack_partition_ids, p_ack_group_names) then
+            raise exception using errcode = 'QN409', message = 'ack_rejected';
         end if;
 
         base_offset := null;

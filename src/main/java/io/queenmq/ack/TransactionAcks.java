@@ -117,11 +117,12 @@ public final class TransactionAcks {
         return units.stream().map(AckUnit::key).toList();
     }
 
-    /** Whether no ack depends on a lease that only another one, or the transaction, names. */
+    /** Whether nothing depends on a lease that only another ack, or the transaction, names. */
     public boolean nameTheirOwnLease() {
         return suppliedLeases.length == 0
                 ? units.isEmpty()
                 : suppliedLeases.length == 1
+                        && !units.isEmpty()
                         && units.stream().allMatch(unit -> unit.leaseId != null);
     }
 
@@ -260,15 +261,18 @@ public final class TransactionAcks {
         }
     }
 
-    /** Why the transaction cannot be committed, by the first ack that stands in its way. */
-    public Optional<String> rejection() {
+    /**
+     * Why the transaction cannot be committed: the first ack that stands in its way, or a lease.
+     */
+    public String rejection() {
         for (int i = 0; i < items.size(); i++) {
             MessageOutcome outcome = outcomes[i];
             if (outcome != null && !isCarriedOut(outcome.verdict())) {
-                return Optional.of(sentence(items.get(i), outcome));
+                return sentence(items.get(i), outcome);
             }
         }
-        return Optional.empty();
+        return "QTXN a required lease has run out, or somebody else took it over;"
+                + " transaction rolled back";
     }
 
     /** A failure of what is committed already has no effect, and is no reason to undo the rest. */

@@ -6,6 +6,11 @@ import io.queenmq.model.Failure;
 final class Blame {
     private Blame() {}
 
+    /** The same where a call ends with the time of the first of several: others may have some. */
+    static boolean isOfAll(Failure failure) {
+        return failure != Failure.DEADLINE && isNobodys(failure);
+    }
+
     static boolean isNobodys(Failure failure) {
         return switch (failure) {
             case DATABASE_AWAY, OUTCOME_UNKNOWN, DEADLINE, OVERLOADED, STOPPING -> true;

@@ -32,8 +32,7 @@ import org.jspecify.annotations.Nullable;
  * time and leaves the others to everybody else. Who meets something that others hold in the
  * database gives the room it took back before it waits for it.
  *
- * <p>No threads of its own: the caller that has waited longest makes the call for all that join it.
- * Any thread.
+ * <p>No threads of its own: who has waited longest makes the call for all that join. Any thread.
  *
  * @param <C> what a caller wants done; it carries its own outcome
  */
@@ -59,9 +58,28 @@ public final class GroupCommit<C> {
      *
      * @param company only those with the same share a call; null = none may
      * @param touches what it locks: two that have one in common are never under way at once
-     * @param items its share of what a call takes
+     * @param share of what a call takes
      */
-    public record Terms(@Nullable Object company, Collection<?> touches, int items) {}
+    public record Terms(@Nullable Object company, Collection<?> touches, Share share) {}
+
+    /**
+     * What a transaction puts into a call, and the most that a call of several takes.
+     *
+     * @param touches things locked
+     * @param items things done
+     * @param bytes of memory
+     */
+    public record Share(int touches, int items, long bytes) {
+        public static final Share ANY = new Share(0, 0, 0);
+
+        private boolean isWithin(Share most) {
+            return touches <= most.touches && items <= most.items && bytes <= most.bytes;
+        }
+
+        private Share plus(Share other) {
+            return new Share(touches + other.touches, items + other.items, bytes + other.bytes);
+        }
+    }
 
     /**
      * Bounds.
@@ -69,10 +87,10 @@ public final class GroupCommit<C> {
      * @param name of the meters: {@code kv}
      * @param calls most calls under way at once
      * @param members most transactions of a call
-     * @param items most items of a call of several
+     * @param share the most that a call of several takes; one may have more
      * @param waitingForOthers most calls beside these that wait for what others hold
      */
-    public record Config(String name, int calls, int members, int items, int waitingForOthers) {}
+    public record Config(String name, int calls, int members, Share share, int waitingForOthers) {}
 
     /**
      * A call for one transaction costs half as much as one for eight: fewer than this many do not
@@ -250,8 +268,9 @@ public final class GroupCommit<C> {
             while (member.stage == Stage.WAITING) {
                 long now = clock.nanos();
                 if (now - member.until >= 0) {
-                    waiting.remove(member);
-                    if (callsUnderWay < config.calls()) {
+                    boolean hadRoom = callsUnderWay < config.calls();
+                    leave(member);
+                    if (hadRoom) {
                         throw new QueenException(
                                 Failure.BUSY,
                                 "what it touches stayed in the hands of other requests");
@@ -270,9 +289,15 @@ public final class GroupCommit<C> {
                 // Its turn came first.
                 return true;
             }
-            waiting.remove(member);
+            leave(member);
             throw new QueenException(Failure.STOPPING, "the broker is stopping", e);
         }
+    }
+
+    /** Those behind it do not wait for what it touches any more. */
+    private void leave(Member<C> member) {
+        waiting.remove(member);
+        dispatch();
     }
 
     /** Begins what calls there is room and reason for. */
@@ -299,7 +324,7 @@ public final class GroupCommit<C> {
     /** Who may go together. */
     private static final class Group<C> {
         final List<Member<C>> members = new ArrayList<>();
-        int items;
+        Share share = Share.ANY;
     }
 
     /** The first call that is due, in the order of who has waited longest; empty = none is. */
@@ -315,9 +340,10 @@ public final class GroupCommit<C> {
             }
             Object company = member.alone ? member : Objects.requireNonNull(member.terms.company());
             Group<C> group = groups.computeIfAbsent(company, key -> new Group<>());
-            if (group.members.isEmpty() || group.items + member.terms.items() <= config.items()) {
+            Share share = group.share.plus(member.terms.share());
+            if (group.members.isEmpty() || share.isWithin(config.share())) {
                 group.members.add(member);
-                group.items += member.terms.items();
+                group.share = share;
             }
             if (group.members.size() == membersMax) {
                 break;
@@ -366,7 +392,7 @@ public final class GroupCommit<C> {
         try {
             tookEffect = calls.together(group.stream().map(member -> member.call).toList());
         } catch (QueenException e) {
-            failure = Blame.isNobodys(e.failure()) ? e : null;
+            failure = Blame.isOfAll(e.failure()) ? e : null;
         } catch (RuntimeException | Error e) {
             failure = bug(e);
         }

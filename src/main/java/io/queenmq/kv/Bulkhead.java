@@ -8,6 +8,7 @@ import io.queenmq.model.QueenException;
 import io.queenmq.runtime.Clock;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -27,10 +28,8 @@ final class Bulkhead {
     /** One such call for so many others. */
     private static final int WAITING_SHARE = 4;
 
-    /** Most requests of a call, and most operations of one that several share. */
+    /** Most requests of a call. */
     private static final int MEMBERS_MAX = 64;
-
-    private static final int ITEMS_MAX = 1_024;
 
     private static final Duration PATIENCE = Duration.ofSeconds(1);
 
@@ -49,7 +48,11 @@ final class Bulkhead {
                                 "kv",
                                 config.inflightMax(),
                                 MEMBERS_MAX,
-                                ITEMS_MAX,
+                                // As one takes, and no more values are read than one may read.
+                                new GroupCommit.Share(
+                                        config.opsMax(),
+                                        config.opsMax(),
+                                        (long) config.opsMax() * config.valueBytesMax()),
                                 Math.max(1, config.inflightMax() / WAITING_SHARE)),
                         new Calls(procedures),
                         metrics,
@@ -114,6 +117,10 @@ final class Bulkhead {
     private static GroupCommit.Terms terms(KvCall call) {
         @Nullable Company company =
                 call.readsMany() ? null : new Company(call.tenant(), call.writes());
-        return new GroupCommit.Terms(company, call.touches(), call.items());
+        Set<Object> touches = call.touches();
+        return new GroupCommit.Terms(
+                company,
+                touches,
+                new GroupCommit.Share(touches.size(), call.items(), call.bytes()));
     }
 }

@@ -170,7 +170,11 @@ public final class Kv {
         try {
             bulkhead.carryOut(call);
             meters.took(call.ops(), Duration.ofNanos(clock.nanos() - start));
-            return call.isUndone() ? undone(call) : new KvAnswer.Done(done(call));
+            if (!call.isUndone()) {
+                return new KvAnswer.Done(done(call));
+            }
+            withdraw(call);
+            return undone(call);
         } catch (RuntimeException e) {
             meters.failed(call.ops());
             throw e;
@@ -206,10 +210,9 @@ public final class Kv {
         giveBack(call, KvGrowth.most(call.ops()));
     }
 
-    /** What stood in the way of a call that was taken back. */
+    /** What stood in the way of a call that was taken back, and has yet to be withdrawn. */
     public KvAnswer.PreconditionLost undone(KvCall call) {
         meters.undone(call.ops());
-        withdraw(call);
         return call.lost();
     }
 }

@@ -136,6 +136,13 @@ public final class KvCall {
         return items.size();
     }
 
+    /** Of the values that it writes. */
+    public long bytes() {
+        return ops.stream()
+                .mapToLong(op -> op instanceof KvOp.Put put ? put.value().length() : 0)
+                .sum();
+    }
+
     /** Whether its answer is bounded by itself, so that no other call may have a part in it. */
     public boolean readsMany() {
         return ops.stream()

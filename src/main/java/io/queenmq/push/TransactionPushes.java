@@ -48,6 +48,11 @@ public final class TransactionPushes {
         return request.batches().stream().mapToInt(LaneBatch::items).sum();
     }
 
+    /** Of all of them. */
+    public long bytes() {
+        return request.batches().stream().mapToLong(LaneBatch::bytes).sum();
+    }
+
     /** The lanes, which no other transaction may push to at once. */
     public List<LaneName> touches() {
         return attempts.stream().map(Attempt::lane).toList();

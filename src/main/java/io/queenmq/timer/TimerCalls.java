@@ -44,7 +44,8 @@ final class TimerCalls {
     TimerCalls(TimerProcedures procedures, Metrics metrics, Clock clock) {
         this.calls =
                 new GroupCommit<>(
-                        new GroupCommit.Config("timers", CALLS_MAX, 1, 1, WAITING_MAX),
+                        new GroupCommit.Config(
+                                "timers", CALLS_MAX, 1, GroupCommit.Share.ANY, WAITING_MAX),
                         new GroupCommit.Calls<>() {
                             @Override
                             public boolean together(List<Call> several) {
@@ -77,7 +78,8 @@ final class TimerCalls {
             touches.add(new Touch(changes.tenant(), op.queue(), op.timerKey()));
         }
         Call call = new Call(changes);
-        if (!calls.carryOut(call, new GroupCommit.Terms(null, touches, 1), PATIENCE)) {
+        if (!calls.carryOut(
+                call, new GroupCommit.Terms(null, touches, GroupCommit.Share.ANY), PATIENCE)) {
             throw new QueenException(
                     Failure.OVERLOADED,
                     "%d calls that change timers are under way, as many as may be"

@@ -93,6 +93,9 @@ final class Enlisted {
         return new GroupCommit.Terms(
                 sociable ? new Company(tenant, acks.areBatches()) : null,
                 touches,
-                pushes.items() + acks.items() + keys.ops().size());
+                new GroupCommit.Share(
+                        touches.size(),
+                        pushes.items() + acks.items() + keys.ops().size(),
+                        pushes.bytes() + keys.bytes()));
     }
 }

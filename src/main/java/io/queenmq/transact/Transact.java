@@ -99,7 +99,11 @@ public final class Transact {
                                 "transact",
                                 config.inflightMax(),
                                 config.sharedMax(),
-                                config.stepsMax(),
+                                // As one takes that pushes and acks as much as it may.
+                                new GroupCommit.Share(
+                                        2 * config.lanesMax(),
+                                        config.stepsMax(),
+                                        config.pushBytesMax()),
                                 config.waitingMax()),
                         new Calls(),
                         metrics,
@@ -160,23 +164,33 @@ public final class Transact {
         try {
             Enlisted enlisted = enlist(caller, id, request, riders);
             carryOut(enlisted);
-            return conclude(request, enlisted, enlisted.outcome());
-        } catch (QueenException e) {
-            if (e.failure() == Failure.OUTCOME_UNKNOWN) {
+            TransactResult result = conclude(request, enlisted, enlisted.outcome());
+            if (!(result instanceof TransactResult.Committed)) {
+                withdraw(riders);
+            }
+            return result;
+        } catch (RuntimeException e) {
+            QueenException refusal = e instanceof QueenException known ? known : withoutEffect(e);
+            if (refusal.failure() == Failure.OUTCOME_UNKNOWN) {
                 riders.timers().inDoubt();
             } else {
-                kv.withdraw(riders.keys());
-                riders.timers().withdraw();
+                withdraw(riders);
             }
-            throw e;
+            throw refusal;
         }
+    }
+
+    /** Nothing of them took effect. */
+    private void withdraw(Riders riders) {
+        kv.withdraw(riders.keys());
+        riders.timers().withdraw();
     }
 
     private Riders enlistRiders(Caller caller, TransactRequest request) {
         TransactionTimers changes = timers.enlist(caller, request.timers());
         try {
             return new Riders(kv.enlist(caller, request.keys()), changes);
-        } catch (QueenException e) {
+        } catch (RuntimeException e) {
             changes.withdraw();
             throw e;
         }
@@ -315,7 +329,7 @@ public final class Transact {
                 return settle(bundle, lost.backend(), deadline + config.grace().toNanos());
             }
             throw e;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             throw inDoubt(e);
         }
     }
@@ -343,8 +357,14 @@ public final class Transact {
         return outcome;
     }
 
+    /** Our own bug, before anything was sent that could commit. */
+    private static QueenException withoutEffect(RuntimeException bug) {
+        LOG.log(System.Logger.Level.ERROR, "a transaction could not be carried out", bug);
+        return new QueenException(Failure.INTERNAL, "internal error", bug);
+    }
+
     /** Our own bug, and what had been sent by then may have committed. */
-    private QueenException inDoubt(RuntimeException bug) {
+    private QueenException inDoubt(Throwable bug) {
         LOG.log(System.Logger.Level.ERROR, "a transaction could not be answered", bug);
         return inDoubt("internal error");
     }
@@ -361,20 +381,17 @@ public final class Transact {
             case Outcome.Committed(List<TransactionPushes.Stored> lanes) -> {
                 commits.increment();
                 announce(enlisted, lanes);
-                yield new TransactResult.Committed(
-                        done(request, enlisted), onKeys(enlisted), enlisted.timers().results());
+                yield committed(request, enlisted);
             }
             case Outcome.Duplicate(int lane) -> {
                 LaneName name = enlisted.pushes().lane(lane);
                 yield rolledBack(
-                        enlisted,
                         Failure.DUPLICATE,
                         "QDUP duplicate messages in queue \"%s\" partition \"%s\"; transaction rolled back"
                                 .formatted(name.queue(), name.partition()));
             }
             case Outcome.PreconditionLost() -> {
                 rollbacks.increment();
-                enlisted.timers().withdraw();
                 KvAnswer.PreconditionLost lost = kv.undone(enlisted.keys());
                 yield new TransactResult.PreconditionLost(
                         request.steps().size() + lost.index(),
@@ -383,17 +400,22 @@ public final class Transact {
                                 .formatted(lost.result().key(), lost.result().refusal()));
             }
             case Outcome.AckRejected() ->
-                    rolledBack(
-                            enlisted,
-                            Failure.ACK_REJECTED,
-                            enlisted.acks().rejection().orElseThrow());
+                    rolledBack(Failure.ACK_REJECTED, enlisted.acks().rejection());
         };
     }
 
-    private TransactResult rolledBack(Enlisted enlisted, Failure reason, String error) {
+    /** What it did stands, also where a bug keeps it from being told. */
+    private TransactResult committed(TransactRequest request, Enlisted enlisted) {
+        try {
+            return new TransactResult.Committed(
+                    done(request, enlisted), onKeys(enlisted), enlisted.timers().results());
+        } catch (RuntimeException e) {
+            throw inDoubt(e);
+        }
+    }
+
+    private TransactResult rolledBack(Failure reason, String error) {
         rollbacks.increment();
-        kv.withdraw(enlisted.keys());
-        enlisted.timers().withdraw();
         return new TransactResult.RolledBack(reason, error);
     }
 

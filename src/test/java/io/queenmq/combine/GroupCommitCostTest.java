@@ -71,7 +71,7 @@ class GroupCommitCostTest {
         try (Metrics metrics = new Metrics()) {
             GroupCommit<Job> group =
                     new GroupCommit<>(
-                            new GroupCommit.Config("cost", 2, 16, 1_000, 1),
+                            new GroupCommit.Config("cost", 2, 16, GroupCommitScene.SHARE, 1),
                             calls,
                             metrics,
                             Clock.SYSTEM);
@@ -89,7 +89,10 @@ class GroupCommitCostTest {
                                     assertTrue(
                                             group.carryOut(
                                                     jobs.get(at),
-                                                    new GroupCommit.Terms("all", Set.of(at), 1),
+                                                    new GroupCommit.Terms(
+                                                            "all",
+                                                            Set.of(at),
+                                                            new GroupCommit.Share(1, 1, 1)),
                                                     Duration.ofSeconds(50)));
                                 }
                                 client.complete(null);

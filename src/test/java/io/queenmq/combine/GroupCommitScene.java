@@ -30,13 +30,20 @@ import org.junit.jupiter.api.Timeout;
 abstract class GroupCommitScene {
     static final Duration LONG = Duration.ofSeconds(50);
 
-    record Job(String name, String company, Set<String> touches) {
+    /** The most that a call of several takes. */
+    static final GroupCommit.Share SHARE = new GroupCommit.Share(100, 100, 100);
+
+    record Job(String name, String company, Set<String> touches, GroupCommit.Share share) {
+        Job(String name, String company, Set<String> touches) {
+            this(name, company, touches, new GroupCommit.Share(touches.size(), 1, 1));
+        }
+
         static Job of(String name, String... touches) {
             return new Job(name, "c", Set.of(touches));
         }
 
         GroupCommit.Terms terms() {
-            return new GroupCommit.Terms(company.isEmpty() ? null : company, touches, 1);
+            return new GroupCommit.Terms(company.isEmpty() ? null : company, touches, share);
         }
     }
 
@@ -110,7 +117,7 @@ abstract class GroupCommitScene {
 
     GroupCommit<Job> group(int callsMax, int members, Clock clock) {
         return new GroupCommit<>(
-                new GroupCommit.Config("test", callsMax, members, 100, 1), calls, metrics, clock);
+                new GroupCommit.Config("test", callsMax, members, SHARE, 1), calls, metrics, clock);
     }
 
     static CompletableFuture<Boolean> later(GroupCommit<Job> group, Job job) {

@@ -19,6 +19,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class GroupCommitTest extends GroupCommitScene {
     @Test
@@ -126,6 +129,77 @@ class GroupCommitTest extends GroupCommitScene {
         assertEquals(Failure.OUTCOME_UNKNOWN, failure(outcomes.get(1)));
         assertEquals(Failure.OUTCOME_UNKNOWN, failure(outcomes.get(2)));
         assertEquals(List.of("together b c"), List.copyOf(calls.begun));
+    }
+
+    /** The call of several ends with the time of the first whose time is up. */
+    @Test
+    void whoseTimeIsNotUpHasACallToItself() throws InterruptedException {
+        GroupCommit<Job> group = group(1, 9);
+        calls.fails.put("b", Failure.DEADLINE);
+        List<CompletableFuture<Boolean>> outcomes =
+                queue(group, Job.of("a"), Job.of("b"), Job.of("c"));
+        calls.gate.release(4);
+        assertDone(List.of(outcomes.get(0), outcomes.get(2)));
+        assertEquals(Failure.DEADLINE, failure(outcomes.get(1)));
+        assertEquals(List.of("together b c", "alone b", "alone c"), List.copyOf(calls.begun));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"60, 1, 1", "1, 60, 1", "1, 1, 60"})
+    void ofEverythingACallOfSeveralTakesOnlySoMuch(int touches, int items, long bytes)
+            throws InterruptedException {
+        GroupCommit<Job> group = group(1, 9);
+        GroupCommit.Share share = new GroupCommit.Share(touches, items, bytes);
+        GroupCommit.Share tooMuch = new GroupCommit.Share(2 * touches, 2 * items, 2 * bytes);
+        List<CompletableFuture<Boolean>> outcomes =
+                queue(
+                        group,
+                        Job.of("a"),
+                        new Job("b", "c", Set.of(), share),
+                        new Job("c", "c", Set.of(), share),
+                        Job.of("d"),
+                        new Job("e", "c", Set.of(), tooMuch));
+        calls.gate.release(4);
+        assertDone(outcomes);
+        assertEquals(List.of("together b d", "alone c", "alone e"), List.copyOf(calls.begun));
+    }
+
+    /**
+     * Goal: one that waits behind another begins when that one leaves, and not when it or somebody
+     * else moves for a reason of its own. Method: {@code c} has stopped looking by itself when
+     * {@code d} begins, for that came later.
+     */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void whoLeavesLetsThoseBehindItBegin(boolean interrupted) throws InterruptedException {
+        GroupCommit<Job> group = group(3, 9);
+        List<CompletableFuture<Boolean>> outcomes = queue(group, Job.of("a", "x"));
+        CompletableFuture<Failure> left = new CompletableFuture<>();
+        Job leaver = Job.of("b", "x", "y");
+        Thread waiter =
+                Thread.startVirtualThread(
+                        () -> {
+                            try {
+                                group.carryOut(
+                                        leaver,
+                                        leaver.terms(),
+                                        interrupted ? LONG : Duration.ofMillis(500));
+                            } catch (QueenException e) {
+                                left.complete(e.failure());
+                            }
+                        });
+        Await.until("it waits", () -> group.waiting() == 1);
+        outcomes.add(later(group, Job.of("c", "y"), Duration.ofHours(1)));
+        Await.until("it waits behind it", () -> group.waiting() == 2);
+        outcomes.add(later(group, Job.of("d")));
+        assertEquals("alone d", calls.begun.take());
+        if (interrupted) {
+            waiter.interrupt();
+        }
+        assertEquals(interrupted ? Failure.STOPPING : Failure.BUSY, left.join());
+        assertEquals("alone c", calls.begun.take());
+        calls.gate.release(3);
+        assertDone(outcomes);
     }
 
     @Test
@@ -273,7 +347,7 @@ class GroupCommitTest extends GroupCommitScene {
                 };
         GroupCommit<Hit> group =
                 new GroupCommit<>(
-                        new GroupCommit.Config("unruly", 3, 8, 100, 2),
+                        new GroupCommit.Config("unruly", 3, 8, SHARE, 2),
                         unruly,
                         metrics,
                         Clock.SYSTEM);
@@ -295,7 +369,9 @@ class GroupCommitTest extends GroupCommitScene {
                                     group.carryOut(
                                             hit,
                                             new GroupCommit.Terms(
-                                                    hit.number() % 2, hit.touches(), 1),
+                                                    hit.number() % 2,
+                                                    hit.touches(),
+                                                    new GroupCommit.Share(0, 1, 0)),
                                             LONG);
                             expected = begun ? 1 : 0;
                         } catch (QueenException e) {

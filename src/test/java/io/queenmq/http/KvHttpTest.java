@@ -368,7 +368,7 @@ class KvHttpTest {
         assertRefused(http.post(PATH, "nope"), 400, "kv_bad_request", "kv_bad_body");
     }
 
-    @Contract("kv-17")
+    @Contract({"kv-6", "kv-17"})
     @Test
     void anAnswerThatIsFullLeavesOutTheRest() {
         String value = "\"" + "x".repeat(65_000) + "\"";
@@ -381,13 +381,21 @@ class KvHttpTest {
                 run(
                         "\"op\":\"getMany\",\"keys\":[\"" + String.join("\",\"", keys) + "\"]",
                         "\"op\":\"getPrefix\",\"prefix\":\"k\"",
+                        "\"op\":\"getPrefix\",\"prefix\":\"k\",\"after\":\"k178\"",
+                        "\"op\":\"getPrefix\",\"prefix\":\"l\"",
                         get("k179"));
         assertEquals(64, json.size("results", 0, "rows"), "the get has taken its part");
         assertTrue(json.bool("results", 0, "truncated"));
         assertEquals(0, json.size("results", 0, "missing"));
-        assertEquals(0, json.size("results", 1, "rows"));
+        assertEquals(1, json.size("results", 1, "rows"), "one, or no client could go on");
         assertTrue(json.bool("results", 1, "truncated"));
-        assertTrue(json.bool("results", 2, "found"));
+        assertEquals("k100", json.text("results", 1, "nextAfter"));
+        assertEquals("k179", json.text("results", 2, "rows", 0, "key"));
+        for (int last : new int[] {2, 3}) {
+            assertFalse(json.bool("results", last, "truncated"));
+            assertTrue(json.isNull("results", last, "nextAfter"));
+        }
+        assertTrue(json.bool("results", 4, "found"));
         Json page = run("\"op\":\"getPrefix\",\"prefix\":\"k\"");
         assertEquals(65, page.size("results", 0, "rows"));
         assertEquals("k164", page.text("results", 0, "nextAfter"));

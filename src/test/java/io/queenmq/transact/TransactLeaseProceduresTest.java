@@ -145,6 +145,76 @@ class TransactLeaseProceduresTest {
                 run(new TransactCall().require(theirs).ack(lane, "g", null, completed("m12"))));
     }
 
+    /** Whatever the bundle does, and whether or not it acknowledges anything. */
+    @Test
+    void aLeaseThatNoAckGoesByMustBeHeldAllTheSame() throws SQLException {
+        UUID mine = lease();
+        int otherQueue = log.queue();
+        int otherGroup = log.group(otherQueue);
+        long otherLane = log.lane(otherQueue);
+        log.fill(otherLane, 1, 3);
+        log.cursor(otherLane, otherGroup, -1);
+        UUID own = log.claimLeased(Job.of(10), otherGroup, otherLane).getFirst().leaseId();
+        assertNotNull(own);
+        assertEquals(
+                List.of("push 1 queued"),
+                run(new TransactCall().require(mine).push(target, "held")));
+        assertEquals(
+                List.of("kv 1 applied", "ack 1 done"),
+                run(
+                        new TransactCall()
+                                .require(mine)
+                                .key("put", "k", null, false)
+                                .ack(otherLane, "g", own, completed("m0"))));
+        log.expire(lane, group);
+        UUID theirs = lease();
+        for (UUID lost : List.of(mine, UUID.randomUUID(), new UUID(0, 0))) {
+            assertEquals(
+                    List.of("push 1 queued", "undone 0 ack_rejected"),
+                    run(new TransactCall().require(lost).push(target, "lost")));
+            assertEquals(
+                    List.of("kv 1 applied", "undone 0 ack_rejected"),
+                    run(new TransactCall().require(theirs, lost).key("put", "l", null, false)));
+            assertEquals(
+                    List.of("undone 0 ack_rejected"),
+                    run(
+                            new TransactCall()
+                                    .require(lost)
+                                    .ack(otherLane, "g", own, completed("m1"))));
+            assertEquals(
+                    List.of("undone 0 ack_rejected"),
+                    run(new TransactCall().require(lost).batch(otherLane, otherGroup, own, 2)));
+        }
+        assertEquals(1, messages());
+        assertEquals(0, log.committed(otherLane, otherGroup));
+        assertEquals(
+                List.of("batch 1 released"),
+                run(new TransactCall().require(theirs).batch(otherLane, otherGroup, own, 2)));
+        assertEquals(
+                List.of("push 1 queued"),
+                run(new TransactCall().require(own).push(target, "ended by its ack")));
+    }
+
+    /** Who claims while the bundle is under way waits for it, or finds the lane taken. */
+    @Test
+    void aLeaseThatIsRequiredIsNotTakenOverBeforeTheCommit() throws SQLException {
+        UUID mine = lease();
+        connection.setAutoCommit(false);
+        assertEquals(
+                List.of("push 1 queued"), run(new TransactCall().require(mine).push(target, "a")));
+        try (Connection other = database.connect()) {
+            assertEquals(
+                    List.of(),
+                    TestDatabase.rows(
+                            other,
+                            "select from queen_store.cursors where partition_id = ? for update"
+                                    + " skip locked",
+                            lane));
+        }
+        connection.commit();
+        connection.setAutoCommit(true);
+    }
+
     @Test
     void aRepetitionUnderTheLeaseAcknowledgedLastIsANoop() throws SQLException {
         UUID lease = lease();
