@@ -308,7 +308,9 @@ public record BrokerConfig(
                 Math.toIntExact(
                         settings.find(TimerVariables.SWEEPER_FIRE_RATE_PER_TENANT)
                                 .orElse(settings.get(Variables.TENANCY_HEADER) ? 50L : 0L)),
-                defaults.busyPause());
+                defaults.busyPause(),
+                defaults.busyPauseMax(),
+                defaults.busyWait());
     }
 
     private static MaintainConfig maintain(Settings settings) {

@@ -284,7 +284,7 @@ comment on function queen_store.append(
     'Stores lane-batches: locks, settles, looks for duplicates, hands out offsets, inserts. Locks: partitions, ascending id; skips what is held, or waits with p_wait. In a REPEATABLE READ or SERIALIZABLE transaction also epochs, for share.';
 
 -- queen_store.append_waiting: append for lanes that were held too often, with a bound on the wait.
--- Called by  PushProcedures.appendWaiting
+-- Called by  PushProcedures.appendWaiting, fire_timers
 -- Locks      partitions: one row, waits up to p_lock_timeout_ms; epochs as append
 -- Returns    as append; busy for every lane when the wait was over
 -- Raises     as append

@@ -218,14 +218,19 @@ comment on function queen_store.probe_timers(integer, timestamptz, bigint) is
 -- ever so many hides no other: what is due is seen in order of time, in each of 64 shards of queues
 -- some, and where that does not show all of a shard, some of each of its queues too, up to 128, or
 -- of as many chosen by chance. A claim that is not followed by anything ends by itself.
+-- No timer passes an earlier one of its lane that was given back, because the lane was busy most
+-- likely: it is put off until that can be claimed. One that failed for a reason of its own has lost
+-- its place, and so nobody waits for it.
 -- Called by  TimerProcedures
 -- Locks      timers, skip locked
 -- Returns    at most p_limit timers of at most p_bytes_max of payload, but one at least, with the
---            number of the claim, and whether their queue wants payloads encrypted
+--            number of the claim, and whether their queue wants payloads encrypted; without such a
+--            number and a payload what was put off
 -- Raises     nothing
--- Cost       4 statements: the head of the index in each shard and up to 256 probes of that of
---            queues, then primary keys. While an old snapshot is open anywhere, also index entries
---            of timers that are gone, from p_from on
+-- Cost       5 statements, 1 more where timers are put off: the head of the index in each shard and
+--            up to 256 probes of that of queues, then primary keys, and 1 probe per lane. While an
+--            old snapshot is open anywhere, also index entries of timers that are gone, from p_from
+--            on
 create or replace function queen_store.claim_timers(
     p_limit integer, p_bytes_max bigint, p_lease_ms integer,
     -- Timers that could be claimed before are left out; null = none is.
@@ -259,6 +264,12 @@ declare
     v_timer_keys text[];
     -- Of those that are locked.
     v_tids tid[];
+    v_sources bigint[];
+    v_partitions text[];
+    v_deliver_ats timestamptz[];
+    -- Of those of them that must wait for an earlier one of their lane, and until when.
+    v_put_off tid[];
+    v_untils timestamptz[];
 begin
     -- The order and the limit make it a probe for each shard, whatever the planner believes.
     select array_agg(s.shard::smallint) into v_shards
@@ -278,11 +289,11 @@ begin
         select s.shard, h.*
         from unnest(v_shards) as s (shard)
         cross join lateral (
-            select t.tenant_id, t.queue, t.timer_key, t.source, t.visible_at,
+            select t.tenant_id, t.queue, t.timer_key, t.source, t.visible_at, t.deliver_at,
                    octet_length(t.payload)::bigint as bytes
             from queen_store.timers t
             where t.shard = s.shard and t.visible_at >= v_from and t.visible_at <= v_now
-            order by t.visible_at
+            order by t.visible_at, t.deliver_at
             limit v_head) h),
     crowded as materialized (
         select h.shard::bigint << 58 as first,
@@ -314,50 +325,78 @@ begin
             limit 1) n
         where w.steps > 1),
     due as (
-        select h.tenant_id, h.queue, h.timer_key, h.source, h.visible_at, h.bytes
+        select h.tenant_id, h.queue, h.timer_key, h.source, h.visible_at, h.deliver_at, h.bytes
         from head h
         union
         select d.*
         from (select distinct w.source from walk w) s
         cross join lateral (
-            select t.tenant_id, t.queue, t.timer_key, t.source, t.visible_at,
+            select t.tenant_id, t.queue, t.timer_key, t.source, t.visible_at, t.deliver_at,
                    octet_length(t.payload)::bigint as bytes
             from queen_store.timers t
             where t.source = s.source and t.visible_at >= v_from and t.visible_at <= v_now
-            order by t.visible_at
+            order by t.visible_at, t.deliver_at
             limit greatest(1, p_limit / 16)) d)
     select array_agg(c.tenant_id), array_agg(c.queue), array_agg(c.timer_key)
     into v_tenant_ids, v_queues, v_timer_keys
     from (
         select r.tenant_id, r.queue, r.timer_key,
-               sum(r.bytes) over (order by r.turn, r.visible_at, r.queue, r.timer_key)
-                   as bytes_so_far,
-               row_number() over (order by r.turn, r.visible_at, r.queue, r.timer_key) as place
+               sum(r.bytes) over w as bytes_so_far, row_number() over w as place
         from (
             select q.*,
                    row_number() over (
                        partition by q.tenant_id
-                       order by q.turn_of_queue, q.visible_at, q.queue, q.timer_key) as turn
+                       order by q.turn_of_queue, q.visible_at, q.deliver_at, q.queue, q.timer_key)
+                       as turn
             from (
                 select d.*,
                        row_number() over (
-                           partition by d.source order by d.visible_at, d.timer_key)
-                           as turn_of_queue
+                           partition by d.source
+                           order by d.visible_at, d.deliver_at, d.timer_key) as turn_of_queue
                 from due d) q) r
         left join unnest(p_tenant_ids, p_tenant_lefts) as l (tenant_id, most)
             on l.tenant_id = r.tenant_id
-        where r.turn <= coalesce(l.most, p_tenant_most, p_limit)) c
+        where r.turn <= coalesce(l.most, p_tenant_most, p_limit)
+        window w as (order by r.turn, r.visible_at, r.deliver_at, r.queue, r.timer_key)) c
     where c.place <= p_limit and (c.bytes_so_far <= p_bytes_max or c.place = 1);
 
-    select array_agg(t.tid) into v_tids
+    select array_agg(t.tid), array_agg(t.source), array_agg(t.partition), array_agg(t.deliver_at)
+    into v_tids, v_sources, v_partitions, v_deliver_ats
     from unnest(v_tenant_ids, v_queues, v_timer_keys) as i (tenant_id, queue, timer_key)
     cross join lateral (
-        select t.ctid as tid
+        select t.ctid as tid, t.source, t.partition, t.deliver_at
         from queen_store.timers t
         where t.tenant_id = i.tenant_id and t.queue = i.queue and t.timer_key = i.timer_key
           -- The time as a sum, or it might be looked up by time, past all that is gone.
           and t.visible_at + interval '0' <= v_now
         for update skip locked) t;
+
+    -- Until the first of the lane can be claimed: then all of it can be, in its order.
+    select array_agg(i.tid), array_agg(w.held_until) into v_put_off, v_untils
+    from (
+        select distinct l.source, l.partition
+        from unnest(v_sources, v_partitions) as l (source, partition)) l
+    cross join lateral (
+        select t.held_until, t.deliver_at
+        from queen_store.timers t
+        where t.source = l.source and t.partition = l.partition and t.held_until >= v_from
+          and t.claim_token is null and t.attempts = 0 and t.ctid <> all (v_tids)
+        order by t.deliver_at
+        limit 1) w
+    cross join unnest(v_tids, v_sources, v_partitions, v_deliver_ats)
+        as i (tid, source, partition, deliver_at)
+    where i.source = l.source and i.partition = l.partition and i.deliver_at > w.deliver_at;
+    if v_put_off is not null then
+        v_tids := array(select unnest(v_tids) except select unnest(v_put_off));
+        return query
+        update queen_store.timers t
+        set claim_token = null,
+            held_until = v_untils[array_position(v_put_off, t.ctid)]
+        where t.ctid = any (v_put_off)
+        returning t.tenant_id, t.queue, t.timer_key, t.claim_token, t.partition, t.deliver_at,
+            t.transaction_id, t.message_id, null::bytea, t.encrypted, t.dedup, t.producer,
+            t.attempts, false, v_now;
+    end if;
 
     return query
     update queen_store.timers t
@@ -382,8 +421,8 @@ comment on function queen_store.claim_timers(
 -- here, each lane whole or not at all.
 -- Called by  TimerProcedures
 -- Locks      timers, skip locked; advisory on the names of missing queues and lanes, tried only;
---            queues and partitions: new rows; partitions, ascending id; skips what is held; epochs
---            as append
+--            queues and partitions: new rows; partitions, ascending id; skips what is held, or
+--            waits up to p_wait_ms each; epochs as append
 -- Returns    one row per lane:
 --            fired      its messages are stored, its timers gone
 --            duplicate  with p_lane_dedup: timers whose transactionId the lane took within its
@@ -392,7 +431,7 @@ comment on function queen_store.claim_timers(
 --            locked     somebody holds one of its timers, which are all claimed by these numbers
 --                       still, and stay so
 --            busy       somebody holds the lane or is making it, or its queue was just deleted; its
---                       timers can be claimed again after p_busy_pause_ms
+--                       timers can be claimed again after p_busy_pause_ms, or stay claimed
 --            unsealed   its queue wants payloads encrypted; its timers can be claimed again
 -- Raises     QN400 bad_request (as append)
 -- Cost       13 statements for any number of lanes up to 256; with p_lane_dedup also 16 bytes read
@@ -409,7 +448,10 @@ create or replace function queen_store.fire_timers(
     -- Whether every payload is an envelope.
     p_lane_sealed boolean[],
     p_segment_lanes integer[], p_segment_counts integer[], p_keys bytea[], p_frames bytea[],
-    p_busy_pause_ms integer)
+    -- null = the timers of busy lanes stay claimed.
+    p_busy_pause_ms integer,
+    -- null = what is held is skipped.
+    p_wait_ms integer)
 returns table (
     lane integer, verdict text, queue_id integer, partition_id bigint, last_offset bigint,
     dropped integer)
@@ -441,6 +483,10 @@ declare
     v_since timestamptz[];
     -- Places of the lanes that are appended to, and what goes there.
     v_live integer[];
+    v_live_ids bigint[];
+    v_flush_ids bigint[];
+    v_vouched_from bigint[];
+    v_vouched_to bigint[];
     v_segment_lanes integer[] := p_segment_lanes;
     v_segment_counts integer[] := p_segment_counts;
     v_keys bytea[] := p_keys;
@@ -448,6 +494,7 @@ declare
     -- Timers that can be claimed again, and those of them that wait first.
     v_back tid[];
     v_paused tid[];
+    v_until timestamptz;
     -- Of a row.
     v_lane integer;
     v_window integer;
@@ -562,19 +609,26 @@ begin
                 with ordinality as s (lane, messages, keys, frames, ordinal)
             where v_verdicts[s.lane] is null;
         end if;
+        select array_agg(v_partition_ids[l.lane] order by l.place),
+               array_agg(p_lane_flush_ids[l.lane] order by l.place),
+               array_agg(-1::bigint),
+               -- Without dedup a timer is delivered whatever the lane holds: for all of it.
+               array_agg(case when p_lane_dedup[l.lane] then v_lasts[l.lane]
+                              else v_offset_max end order by l.place)
+        into v_live_ids, v_flush_ids, v_vouched_from, v_vouched_to
+        from unnest(v_live) with ordinality as l (lane, place);
         for lane, verdict, last_offset, v_positions in
             select v_live[a.ordinal], a.verdict, a.last_offset, a.duplicate_positions
             from queen_store.append(
-                array(select v_partition_ids[l.lane]
-                      from unnest(v_live) with ordinality as l (lane, place) order by l.place),
-                array(select p_lane_flush_ids[l.lane]
-                      from unnest(v_live) with ordinality as l (lane, place) order by l.place),
-                array_fill(-1::bigint, array[cardinality(v_live)]),
-                -- Without dedup a timer is delivered whatever the lane holds: for all of it.
-                array(select case when p_lane_dedup[l.lane] then v_lasts[l.lane]
-                                  else v_offset_max end
-                      from unnest(v_live) with ordinality as l (lane, place) order by l.place),
-                '{}', v_segment_lanes, v_segment_counts, v_keys, v_frames, false) a
+                v_live_ids, v_flush_ids, v_vouched_from, v_vouched_to, '{}', v_segment_lanes,
+                v_segment_counts, v_keys, v_frames, false) a
+            where p_wait_ms is null
+            union all
+            select v_live[a.ordinal], a.verdict, a.last_offset, a.duplicate_positions
+            from queen_store.append_waiting(
+                v_live_ids, v_flush_ids, v_vouched_from, v_vouched_to, '{}', v_segment_lanes,
+                v_segment_counts, v_keys, v_frames, p_wait_ms) a
+            where p_wait_ms is not null
         loop
             v_lasts[lane] := last_offset;
             v_verdicts[lane] := case verdict
@@ -606,11 +660,12 @@ begin
         select array_agg(i.tid), array_agg(i.tid) filter (where v_verdicts[i.lane] = 'busy')
         into v_back, v_paused
         from unnest(v_tids, p_lanes, v_gone) as i (tid, lane, gone)
-        where v_verdicts[i.lane] not in ('fired', 'locked') and i.tid is not null and not i.gone;
+        where v_verdicts[i.lane] not in ('fired', 'locked') and i.tid is not null and not i.gone
+          and (v_verdicts[i.lane] <> 'busy' or p_busy_pause_ms is not null);
+        v_until := clock_timestamp() + nullif(p_busy_pause_ms, 0) * interval '1 millisecond';
         update queen_store.timers t
         set claim_token = null,
-            held_until = case when t.ctid = any (v_paused) then
-                clock_timestamp() + nullif(p_busy_pause_ms, 0) * interval '1 millisecond' end
+            held_until = case when t.ctid = any (v_paused) then v_until end
         where t.ctid = any (v_back);
     end if;
 
@@ -627,8 +682,8 @@ $$;
 
 comment on function queen_store.fire_timers(
     uuid[], text[], text[], uuid[], integer[], uuid[], text[], text[], bigint[], boolean[],
-    boolean[], integer[], integer[], bytea[], bytea[], integer) is
-    'Turns claimed timers into messages: stored in their lanes and deleted here in one commit. Locks: timers, skip locked; advisory on the names of missing queues and lanes, tried only; queues and partitions: new rows; partitions, ascending id; skips what is held; epochs as append.';
+    boolean[], integer[], integer[], bytea[], bytea[], integer, integer) is
+    'Turns claimed timers into messages: stored in their lanes and deleted here in one commit. Locks: timers, skip locked; advisory on the names of missing queues and lanes, tried only; queues and partitions: new rows; partitions, ascending id; skips what is held, or waits up to p_wait_ms each; epochs as append.';
 
 -- queen_store.release_timers: gives claimed timers back, no attempt charged.
 -- Called by  TimerProcedures
@@ -651,6 +706,9 @@ as $$
 #variable_conflict use_column
 declare
     v_tokens uuid[];
+    -- Without a pause they keep their place before those that were due later.
+    v_until timestamptz :=
+        clock_timestamp() + nullif(p_pause_ms, 0) * interval '1 millisecond';
     v_released integer;
 begin
     v_tokens := array(
@@ -662,9 +720,7 @@ begin
             and t.claim_token = i.claim_token
         for update of t skip locked);
     update queen_store.timers t
-    set claim_token = null,
-        -- Without a pause they keep their place before those that were due later.
-        held_until = clock_timestamp() + nullif(p_pause_ms, 0) * interval '1 millisecond'
+    set claim_token = null, held_until = v_until
     from unnest(p_tenant_ids, p_queues, p_timer_keys, p_claim_tokens)
         as i (tenant_id, queue, timer_key, claim_token)
     where t.tenant_id = i.tenant_id and t.queue = i.queue and t.timer_key = i.timer_key

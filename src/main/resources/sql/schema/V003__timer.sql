@@ -39,9 +39,12 @@ create table queen_store.timers (
 );
 -- A claim moves visible_at on purpose: what is claimed or waits after a failure leaves the head of
 -- the index, where the next claim begins.
-create index timers_shard_visible_at_idx on queen_store.timers (shard, visible_at);
+create index timers_shard_visible_at_idx on queen_store.timers (shard, visible_at, deliver_at);
 -- What is due in one queue, however much is due in others of its shard.
-create index timers_source_visible_at_idx on queen_store.timers (source, visible_at);
+create index timers_source_visible_at_idx on queen_store.timers (source, visible_at, deliver_at);
+-- What was given back and waits, by lane: later timers of the lane may not pass it.
+create index timers_waiting_idx on queen_store.timers (source, partition, deliver_at, held_until)
+    where held_until is not null and claim_token is null and attempts = 0;
 
 do $$
 begin

@@ -205,7 +205,9 @@ class BrokerConfigTest {
                         2,
                         false,
                         21,
-                        TimersConfig.DEFAULT.busyPause()),
+                        TimersConfig.DEFAULT.busyPause(),
+                        TimersConfig.DEFAULT.busyPauseMax(),
+                        TimersConfig.DEFAULT.busyWait()),
                 config.timers());
     }
 }

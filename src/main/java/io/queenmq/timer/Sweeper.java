@@ -20,11 +20,14 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Fires what is due and sleeps until the next timer is. Every broker has one and none leads: a
@@ -41,11 +44,14 @@ final class Sweeper {
     /** How often a lane is tried of which somebody else has locked a timer. */
     private static final int LOCKED_TRIES = 3;
 
+    private static final int LOCKED_PAUSE_MS = 100;
+
     private final TimersConfig config;
     private final Database database;
     private final TimerProcedures procedures;
     private final FireRates rates;
     private final TimerLooks looks;
+    private final BusyLanes busyLanes;
     private final TimerAlarm alarm;
     private final BooleanSupplier hears;
     private final BooleanSupplier fires;
@@ -81,6 +87,7 @@ final class Sweeper {
         this.procedures = procedures;
         this.rates = rates;
         this.looks = new TimerLooks(config, procedures, rates, clock);
+        this.busyLanes = new BusyLanes(config, clock);
         this.alarm = alarm;
         this.hears = hears;
         this.fires = fires;
@@ -160,20 +167,22 @@ final class Sweeper {
      * Fires what is due, a commit's worth at a time. Not for longer than half of what a claim
      * lasts: then it looks at the clock again, and others had their turn.
      *
-     * @return how many were claimed
+     * @return how many were claimed or put off
      */
     private int cycle() throws InterruptedException {
         long start = clock.nanos();
         int claimed = 0;
+        int seen = 0;
         boolean more = true;
         try {
             while (more
-                    && claimed < config.cycleMax()
+                    && seen < config.cycleMax()
                     && clock.nanos() - start < config.lease().toNanos() / 2) {
                 long claimNanos = clock.nanos();
                 Claim claim = looks.claim();
                 claimed += claim.timers().size();
-                more = claim.timers().size() >= config.claimBatch() && !stopping;
+                seen += claim.seen();
+                more = claim.seen() >= config.claimBatch() && !stopping;
                 if (claim.claimedAt() != null) {
                     fire(claim.timers(), claim.claimedAt(), claimNanos);
                 }
@@ -184,7 +193,7 @@ final class Sweeper {
                 meters.phase.cycleMs().record((clock.nanos() - start) / 1e6);
             }
         }
-        return claimed;
+        return seen;
     }
 
     private void fire(List<ClaimedTimer> timers, Instant claimedAt, long claimNanos)
@@ -248,9 +257,20 @@ final class Sweeper {
      */
     private List<Boolean> fire(List<LaneBatch> batch, Instant at, int tries)
             throws InterruptedException {
+        return fire(batch, at, tries, null);
+    }
+
+    /**
+     * @param wait for lanes that somebody holds, which are given back then; null = they are fired
+     *     once more, each for itself
+     */
+    private List<Boolean> fire(
+            List<LaneBatch> batch, Instant at, int tries, @Nullable Duration wait)
+            throws InterruptedException {
         List<Fired> verdicts;
         try {
-            verdicts = procedures.fire(batch, config.busyPause().toMillis());
+            Duration pause = wait == null ? null : busyLanes.pause(batch.getFirst());
+            verdicts = procedures.fire(batch, pause, wait);
         } catch (QueenException e) {
             if (LostAnswer.decide(database, e)) {
                 // They may be in the log, and polls waiting for them.
@@ -261,9 +281,12 @@ final class Sweeper {
         Boolean[] done = new Boolean[batch.size()];
         List<LaneWrites.Lane> written = new ArrayList<>(batch.size());
         List<Integer> locked = new ArrayList<>(0);
+        List<Integer> busy = new ArrayList<>(0);
         for (Fired fired : verdicts) {
             if (fired.verdict().equals("locked")) {
                 locked.add(fired.lane());
+            } else if (fired.verdict().equals("busy") && wait == null) {
+                busy.add(fired.lane());
             } else {
                 done[fired.lane()] = conclude(batch.get(fired.lane()), fired, at, written);
             }
@@ -271,13 +294,51 @@ final class Sweeper {
         if (!written.isEmpty()) {
             ready.written(written);
         }
+        if (!busy.isEmpty()) {
+            settle(done, busy, busy(busy.stream().map(batch::get).toList(), at, tries));
+        }
         if (!locked.isEmpty()) {
-            List<Boolean> later = locked(locked.stream().map(batch::get).toList(), at, tries);
-            for (int i = 0; i < locked.size(); i++) {
-                done[locked.get(i)] = later.get(i);
-            }
+            settle(done, locked, locked(locked.stream().map(batch::get).toList(), at, tries));
         }
         return List.of(done);
+    }
+
+    private static void settle(Boolean[] done, List<Integer> lanes, List<Boolean> later) {
+        for (int i = 0; i < lanes.size(); i++) {
+            done[lanes.get(i)] = later.get(i);
+        }
+    }
+
+    /**
+     * Somebody holds these lanes, for the millisecond of a push most likely: each is waited for, in
+     * a commit of its own, so that nothing else is held meanwhile, and all of them together not for
+     * long. The others are given back.
+     */
+    private List<Boolean> busy(List<LaneBatch> lanes, Instant at, int tries)
+            throws InterruptedException {
+        long start = clock.nanos();
+        List<Boolean> done = new ArrayList<>(lanes.size());
+        Map<Duration, List<ClaimedTimer>> left = new HashMap<>();
+        for (LaneBatch lane : lanes) {
+            long spent = clock.nanos() - start;
+            Duration wait = config.busyWait().minusNanos(spent);
+            if (wait.toMillis() > 0 && busyLanes.mayBeWaitedFor(lane)) {
+                done.addAll(fire(List.of(lane), at.plusNanos(spent), tries, wait));
+            } else {
+                left.computeIfAbsent(busyLanes.pause(lane), _ -> new ArrayList<>())
+                        .addAll(lane.timers());
+                wasBusy(lane);
+                done.add(false);
+            }
+        }
+        left.forEach((pause, timers) -> release(timers, pause));
+        return done;
+    }
+
+    private void wasBusy(LaneBatch lane) {
+        busyLanes.busy(lane);
+        meters.busy.increment();
+        meters.failed(FailureClass.TRANSIENT, lane.timers().size());
     }
 
     /**
@@ -287,7 +348,7 @@ final class Sweeper {
     private List<Boolean> locked(List<LaneBatch> lanes, Instant at, int tries)
             throws InterruptedException {
         if (tries > 0) {
-            rest(config.busyPause().toMillis());
+            rest(LOCKED_PAUSE_MS);
             return fire(lanes, at, tries - 1);
         }
         meters.busy.increment(lanes.size());
@@ -342,6 +403,7 @@ final class Sweeper {
         meters.duplicate.increment(fired.dropped());
         switch (fired.verdict()) {
             case "fired" -> {
+                busyLanes.fired(lane);
                 int messages = lane.timers().size();
                 meters.fired.increment(messages);
                 for (ClaimedTimer timer : lane.timers()) {
@@ -360,10 +422,7 @@ final class Sweeper {
                 return true;
             }
             case "stale" -> meters.stale.increment(lane.timers().size());
-            case "busy" -> {
-                meters.busy.increment();
-                meters.failed(FailureClass.TRANSIENT, lane.timers().size());
-            }
+            case "busy" -> wasBusy(lane);
             case "duplicate", "unsealed" -> {
                 // What is left can be claimed at once.
             }

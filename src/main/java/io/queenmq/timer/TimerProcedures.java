@@ -38,7 +38,7 @@ public final class TimerProcedures {
     private static final String FIRE =
             "select lane, verdict, queue_id, partition_id, last_offset, dropped"
                     + " from queen_store.fire_timers(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
-                    + " ?)";
+                    + " ?, ?)";
     private static final String RELEASE = "select queen_store.release_timers(?, ?, ?, ?, ?)";
     private static final String FAIL = "select queen_store.fail_timers(?, ?, ?, ?, ?, ?, ?, ?)";
     private static final String READ =
@@ -65,8 +65,14 @@ public final class TimerProcedures {
      * Timers that this broker may fire, oldest first.
      *
      * @param claimedAt time of the database; null = none
+     * @param putOff how many more there were that wait for an earlier one of their lane
      */
-    record Claim(List<ClaimedTimer> timers, @Nullable Instant claimedAt) {}
+    record Claim(List<ClaimedTimer> timers, @Nullable Instant claimedAt, int putOff) {
+        /** How many it has dealt with. */
+        int seen() {
+            return timers.size() + putOff;
+        }
+    }
 
     /**
      * What became of a lane.
@@ -216,16 +222,21 @@ public final class TimerProcedures {
                         array(statement, 7, "int4", left.values().toArray());
                         List<ClaimedTimer> timers = new ArrayList<>();
                         Instant claimedAt = null;
+                        int putOff = 0;
                         try (ResultSet row = statement.executeQuery()) {
                             while (row.next()) {
-                                timers.add(claimed(row));
-                                claimedAt = instant(row, 14);
+                                if (row.getObject(4) == null) {
+                                    putOff++;
+                                } else {
+                                    timers.add(claimed(row));
+                                    claimedAt = instant(row, 14);
+                                }
                             }
                         }
                         timers.sort(
                                 Comparator.comparing(ClaimedTimer::deliverAt)
                                         .thenComparing(ClaimedTimer::timerKey));
-                        return new Claim(timers, claimedAt);
+                        return new Claim(timers, claimedAt, putOff);
                     }
                 });
     }
@@ -247,8 +258,13 @@ public final class TimerProcedures {
                 row.getBoolean(13));
     }
 
-    /** Fires the timers of lanes that are all different; one verdict per lane, in their order. */
-    List<Fired> fire(List<LaneBatch> lanes, long busyPauseMs) {
+    /**
+     * Fires the timers of lanes that are all different; one verdict per lane, in their order.
+     *
+     * @param busyPause pause of the timers of lanes that somebody holds; null = they stay claimed
+     * @param wait how long for each such lane; null = not at all
+     */
+    List<Fired> fire(List<LaneBatch> lanes, @Nullable Duration busyPause, @Nullable Duration wait) {
         List<ClaimedTimer> timers = new ArrayList<>();
         List<Integer> timerLanes = new ArrayList<>();
         List<Segment> segments = new ArrayList<>();
@@ -304,7 +320,8 @@ public final class TimerProcedures {
                                 15,
                                 "bytea",
                                 column(segments, Segment::frames, byte[][]::new));
-                        statement.setInt(16, (int) busyPauseMs);
+                        statement.setObject(16, ms(busyPause));
+                        statement.setObject(17, ms(wait));
                         return Rows.list(
                                 statement,
                                 row ->
@@ -440,6 +457,10 @@ public final class TimerProcedures {
             throws SQLException {
         Array array = values == null ? null : statement.getConnection().createArrayOf(type, values);
         statement.setArray(parameter, array);
+    }
+
+    private static @Nullable Integer ms(@Nullable Duration duration) {
+        return duration == null ? null : Math.toIntExact(duration.toMillis());
     }
 
     private static @Nullable OffsetDateTime utc(@Nullable Instant instant) {

@@ -25,7 +25,9 @@ import java.time.Duration;
  * @param isolates whether timers are tried one by one where one of a commit cannot be stored; else
  *     all of them are charged an attempt
  * @param fireRate messages of one tenant a second; 0 = as many as are due
- * @param busyPause pause of timers whose lane was held by somebody else
+ * @param busyPause pause of timers whose lane was held by somebody else; doubles with each time
+ * @param busyPauseMax longest such pause
+ * @param busyWait how long one commit's lanes that are held are waited for, all together
  */
 public record TimersConfig(
         int payloadBytesMax,
@@ -45,7 +47,9 @@ public record TimersConfig(
         int parallelism,
         boolean isolates,
         int fireRate,
-        Duration busyPause) {
+        Duration busyPause,
+        Duration busyPauseMax,
+        Duration busyWait) {
 
     public static final TimersConfig DEFAULT =
             new TimersConfig(
@@ -66,5 +70,7 @@ public record TimersConfig(
                     1,
                     true,
                     0,
-                    Duration.ofMillis(100));
+                    Duration.ofMillis(20),
+                    Duration.ofMillis(320),
+                    Duration.ofMillis(50));
 }

@@ -10,6 +10,7 @@ import io.queenmq.testkit.Await;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -114,7 +115,9 @@ class TimerLockProceduresTest {
     }
 
     private static String fire(List<ClaimedTimer> claimed) {
-        return timers.fire(List.of(LaneBatch.of(claimed)), 0).getFirst().verdict();
+        return timers.fire(List.of(LaneBatch.of(claimed)), Duration.ZERO, null)
+                .getFirst()
+                .verdict();
     }
 
     private List<String> left() throws SQLException {

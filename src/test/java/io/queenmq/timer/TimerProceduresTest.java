@@ -128,7 +128,8 @@ class TimerProceduresTest {
     private static List<Fired> fire(List<ClaimedTimer> claimed) {
         return timers.fire(
                 LaneBatch.byLane(claimed).stream().map(l -> LaneBatch.of(l.getFirst())).toList(),
-                0);
+                Duration.ZERO,
+                null);
     }
 
     private static List<String> verdicts(List<Fired> fired) {
@@ -368,7 +369,7 @@ class TimerProceduresTest {
         change(TENANT, first, second, schedule("twice", "c", DUE));
         List<String> verdicts = new ArrayList<>();
         for (List<ClaimedTimer> run : LaneBatch.byLane(claim(10)).getFirst()) {
-            verdicts.addAll(verdicts(timers.fire(List.of(LaneBatch.of(run)), 0)));
+            verdicts.addAll(verdicts(timers.fire(List.of(LaneBatch.of(run)), Duration.ZERO, null)));
         }
         assertEquals(List.of("fired", "duplicate", "fired"), verdicts);
     }

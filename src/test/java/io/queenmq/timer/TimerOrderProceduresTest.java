@@ -1,0 +1,163 @@
+package io.queenmq.timer;
+
+import static io.queenmq.testkit.Lines.line;
+import static io.queenmq.testkit.Lines.lines;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.queenmq.db.Database;
+import io.queenmq.runtime.Clock;
+import io.queenmq.testkit.Await;
+import io.queenmq.testkit.Contract;
+import io.queenmq.testkit.TestDatabase;
+import io.queenmq.timer.TimerProcedures.Claim;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The timers of a lane that somebody holds: who waits for whom, and who for the lane. */
+class TimerOrderProceduresTest {
+    private static final FireRates ANY = new FireRates(0, Clock.SYSTEM);
+
+    private static TestDatabase database;
+    private static Database pool;
+    private static TimerProcedures timers;
+
+    private Connection connection;
+    private Connection holder;
+
+    @BeforeAll
+    static void create() {
+        database = TestDatabase.migrated();
+        pool = database.pool();
+        timers = new TimerProcedures(pool);
+    }
+
+    @AfterAll
+    static void drop() {
+        pool.close();
+        database.close();
+    }
+
+    @BeforeEach
+    void hold() throws SQLException {
+        connection = database.connect();
+        holder = database.connect();
+        lines(connection, "truncate queen_store.timers");
+        lines(connection, "select queen.push('lane', 'Default', '1')");
+        holder.setAutoCommit(false);
+        lines(holder, "select 1 from queen_store.partitions p for no key update of p");
+    }
+
+    @AfterEach
+    void close() throws SQLException {
+        connection.close();
+        holder.close();
+    }
+
+    private void schedule(String queue, String key, int secondsAgo) throws SQLException {
+        lines(
+                connection,
+                "select * from queen.timer_schedule('%s', '%s', '1', p_delay => '0')"
+                        .formatted(queue, key));
+        lines(
+                connection,
+                """
+                update queen_store.timers set deliver_at = deliver_at - interval '%d s'
+                where timer_key = '%s'
+                """
+                        .formatted(secondsAgo, key));
+    }
+
+    private static Claim claim(int limit) {
+        return timers.claim(limit, 1 << 20, 30_000, null, ANY);
+    }
+
+    private static List<String> keys(Claim claim) {
+        return claim.timers().stream().map(ClaimedTimer::timerKey).toList();
+    }
+
+    private static String fire(
+            List<ClaimedTimer> claimed, @Nullable Duration pause, @Nullable Duration wait) {
+        return timers.fire(List.of(LaneBatch.of(claimed)), pause, wait).getFirst().verdict();
+    }
+
+    @Test
+    @Contract("timer-18")
+    void noTimerIsClaimedBeforeAnEarlierOneOfItsLaneThatWasGivenBack() throws SQLException {
+        schedule("lane", "z", 9);
+        assertEquals("busy", fire(claim(1).timers(), Duration.ofHours(1), null));
+        holder.rollback();
+        schedule("lane", "y", 5);
+        schedule("lane", "a", 4);
+        schedule("another", "b", 1);
+        Claim claim = claim(10);
+        assertEquals(List.of("b"), keys(claim));
+        assertEquals(2, claim.putOff());
+        assertEquals(
+                "1|0",
+                line(
+                        connection,
+                        "select count(distinct held_until), count(claim_token)"
+                                + " from queen_store.timers where queue = 'lane'"),
+                "they wait until the same time");
+        assertEquals(0, claim(10).seen());
+
+        lines(
+                connection,
+                "update queen_store.timers set held_until = held_until - interval '2 hours'"
+                        + " where queue = 'lane'");
+        assertEquals(List.of("z"), keys(claim(1)), "and then they come in their order");
+        assertEquals(List.of("y", "a"), keys(claim(10)));
+    }
+
+    @Test
+    @Contract("timer-18")
+    void whatIsDueLaterComesLaterThoughItCouldBeClaimedEarlier() throws SQLException {
+        schedule("lane", "first", 9);
+        schedule("lane", "second", 8);
+        assertEquals("busy", fire(claim(2).timers(), Duration.ofMillis(1), null));
+        schedule("lane", "third", 5);
+        Await.until("the pause is over", () -> timers.probe(10, null, null).due() == 3);
+        assertEquals(1, claim(1).putOff(), "by its time it is the first");
+        assertEquals(List.of("first"), keys(claim(1)));
+        assertEquals(List.of("second"), keys(claim(1)));
+        assertEquals(List.of("third"), keys(claim(1)));
+    }
+
+    @Test
+    void whatFailedForAReasonOfItsOwnIsNotWaitedFor() throws SQLException {
+        schedule("lane", "poison", 9);
+        timers.fail(claim(1).timers(), List.of("x"), 99, 100_000, 500_000);
+        schedule("lane", "sound", 5);
+        assertEquals(List.of("sound"), keys(claim(10)));
+    }
+
+    @Test
+    void timersOfABusyLaneStayClaimedForWhoWaitsForIt() throws Exception {
+        schedule("lane", "a", 1);
+        List<ClaimedTimer> claimed = claim(1).timers();
+        assertEquals("busy", fire(claimed, null, null));
+        assertEquals("busy", fire(claimed, null, Duration.ofMillis(1)), "the wait was over");
+        CompletableFuture<String> waits =
+                CompletableFuture.supplyAsync(() -> fire(claimed, null, Duration.ofMinutes(1)));
+        Await.until(
+                "it waits",
+                () ->
+                        line(
+                                        connection,
+                                        "select count(*) from pg_stat_activity where datname ="
+                                                + " current_database() and wait_event_type = 'Lock'")
+                                .equals("1"));
+        holder.rollback();
+        assertEquals("fired", waits.get());
+        assertEquals(List.of(), lines(connection, "select 1 from queen_store.timers"));
+    }
+}
