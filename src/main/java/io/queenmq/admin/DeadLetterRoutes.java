@@ -32,11 +32,11 @@ final class DeadLetterRoutes {
 
     void addTo(Router.Builder routes) {
         routes.read(Level.READ_ONLY, "/api/v1/dlq", this::list)
-                .route(Level.ADMIN, "DELETE", "/api/v1/dlq", this::deleteAll)
-                .route(Level.READ_WRITE, "POST", "/api/v1/dlq/replay", this::replayAll)
-                .route(Level.READ_WRITE, "POST", "/api/v1/dlq/:id/replay", this::replay)
-                .route(Level.READ_WRITE, "DELETE", MessageAddress.ROUTE, this::delete)
-                .route(Level.READ_WRITE, "POST", MessageAddress.ROUTE + "/retry", this::retry);
+                .manage(Level.ADMIN, "DELETE", "/api/v1/dlq", this::deleteAll)
+                .manage(Level.READ_WRITE, "POST", "/api/v1/dlq/replay", this::replayAll)
+                .manage(Level.READ_WRITE, "POST", "/api/v1/dlq/:id/replay", this::replay)
+                .manage(Level.READ_WRITE, "DELETE", MessageAddress.ROUTE, this::delete)
+                .manage(Level.READ_WRITE, "POST", MessageAddress.ROUTE + "/retry", this::retry);
     }
 
     private void list(Exchange exchange) {

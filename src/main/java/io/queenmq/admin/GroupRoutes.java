@@ -35,15 +35,15 @@ final class GroupRoutes {
         routes.read(Level.READ_ONLY, GROUPS, this::list)
                 .read(Level.READ_ONLY, GROUPS + "/lagging", this::lagging)
                 .read(Level.READ_ONLY, GROUP, this::detail)
-                .route(Level.READ_WRITE, "POST", QUEUE + "/seek", this::seekQueue)
-                .route(
+                .manage(Level.READ_WRITE, "POST", QUEUE + "/seek", this::seekQueue)
+                .manage(
                         Level.READ_WRITE,
                         "POST",
                         QUEUE + "/partitions/:partition/seek",
                         this::seekLane)
-                .route(Level.READ_WRITE, "POST", GROUP + "/subscription", this::subscribe)
-                .route(Level.ADMIN, "DELETE", GROUP, this::delete)
-                .route(Level.ADMIN, "DELETE", QUEUE, this::deleteFromQueue);
+                .manage(Level.READ_WRITE, "POST", GROUP + "/subscription", this::subscribe)
+                .manage(Level.ADMIN, "DELETE", GROUP, this::delete)
+                .manage(Level.ADMIN, "DELETE", QUEUE, this::deleteFromQueue);
     }
 
     private void list(Exchange exchange) {

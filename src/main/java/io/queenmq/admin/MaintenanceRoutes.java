@@ -42,9 +42,9 @@ final class MaintenanceRoutes {
 
     void addTo(Router.Builder routes) {
         routes.read(Level.ADMIN, PUSHES, this::state)
-                .route(Level.ADMIN, "POST", PUSHES, this::setPushes)
+                .manage(Level.ADMIN, "POST", PUSHES, this::setPushes)
                 .read(Level.ADMIN, POPS, this::pops)
-                .route(Level.ADMIN, "POST", POPS, this::setPops);
+                .manage(Level.ADMIN, "POST", POPS, this::setPops);
     }
 
     private boolean isPaused() {

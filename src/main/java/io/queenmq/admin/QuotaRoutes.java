@@ -40,7 +40,7 @@ final class QuotaRoutes {
     }
 
     void addTo(Router.Builder routes) {
-        routes.route(Level.ADMIN, "POST", "/api/v1/system/quota", this::set);
+        routes.manage(Level.ADMIN, "POST", "/api/v1/system/quota", this::set);
     }
 
     /** A request, as far as it has been read. */

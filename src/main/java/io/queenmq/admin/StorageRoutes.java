@@ -38,14 +38,14 @@ final class StorageRoutes {
 
     void addTo(Router.Builder routes) {
         routes.read(Level.ADMIN, STORAGE, e -> e.ok(AdminQuery.json(reads.storage())))
-                .route(Level.ADMIN, "POST", STORAGE + "/reclaim", this::reclaim)
-                .route(Level.ADMIN, "DELETE", STORAGE + "/reclaim", this::cancel)
-                .route(Level.ADMIN, "POST", "/api/v1/system/retention/run", this::runRetention)
+                .manage(Level.ADMIN, "POST", STORAGE + "/reclaim", this::reclaim)
+                .manage(Level.ADMIN, "DELETE", STORAGE + "/reclaim", this::cancel)
+                .manage(Level.ADMIN, "POST", "/api/v1/system/retention/run", this::runRetention)
                 .read(
                         Level.ADMIN,
                         "/api/v1/system/purges",
                         e -> e.ok(AdminQuery.json(reads.purges())))
-                .route(Level.ADMIN, "DELETE", "/api/v1/resources/tenant", this::purge);
+                .manage(Level.ADMIN, "DELETE", "/api/v1/resources/tenant", this::purge);
     }
 
     /** A request for space, as far as it has been read. */

@@ -26,7 +26,7 @@ final class SwitchRoutes {
 
     void addTo(Router.Builder routes) {
         routes.read(Level.ADMIN, PATH, exchange -> exchange.ok(state().raw('}')))
-                .route(Level.ADMIN, "POST", PATH, this::set);
+                .manage(Level.ADMIN, "POST", PATH, this::set);
     }
 
     private void set(Exchange exchange) {

@@ -49,10 +49,10 @@ final class SystemRoutes {
     void addTo(Router.Builder routes) {
         routes.read(Level.ADMIN, SYSTEM + "/shared-state", this::sharedState)
                 .read(Level.ADMIN, SYSTEM + "/jobs", e -> e.ok(AdminQuery.json(reads.jobs())))
-                .route(Level.ADMIN, "POST", SYSTEM + "/jobs/:job", this::setJob)
+                .manage(Level.ADMIN, "POST", SYSTEM + "/jobs/:job", this::setJob)
                 .read(Level.ADMIN, SYSTEM + "/blocked", e -> e.ok(AdminQuery.json(reads.blocked())))
-                .route(Level.ADMIN, "POST", SYSTEM + "/blocked/:pid/terminate", this::terminate)
-                .route(Level.ADMIN, "POST", "/api/v1/stats/refresh", this::refresh)
+                .manage(Level.ADMIN, "POST", SYSTEM + "/blocked/:pid/terminate", this::terminate)
+                .manage(Level.ADMIN, "POST", "/api/v1/stats/refresh", this::refresh)
                 .route(Level.ADMIN, "POST", INTERNAL + "/notify", this::notifyQueue)
                 .read(Level.ADMIN, INTERNAL + "/shared-state/stats", this::peers)
                 .read(Level.ADMIN, INTERNAL + "/inter-instance/stats", this::peers);

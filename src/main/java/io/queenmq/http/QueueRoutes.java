@@ -16,13 +16,13 @@ final class QueueRoutes {
 
     void addTo(Router.Builder routes) {
         routes.route(Level.READ_WRITE, "POST", "/api/v1/configure", this::configure)
-                .route(
+                .manage(
                         Level.ADMIN,
                         "DELETE",
                         "/api/v1/resources/queues/:queue",
                         exchange -> delete(exchange, exchange.segment("queue")))
                 // The queue with the empty name: it can be configured, so it can go.
-                .route(
+                .manage(
                         Level.ADMIN,
                         "DELETE",
                         "/api/v1/resources/queues/",

@@ -127,6 +127,18 @@ public final class Router {
             return route(level, "GET", pattern, handler).route(level, "HEAD", pattern, handler);
         }
 
+        /** Adds a route for operators: whoever asks what was done finds each success in the log. */
+        public Builder manage(Level level, String method, String pattern, Handler handler) {
+            return route(
+                    level,
+                    method,
+                    pattern,
+                    exchange -> {
+                        handler.handle(exchange);
+                        exchange.logManagement(method);
+                    });
+        }
+
         /**
          * Adds a route; {@code :name} in the pattern stands for any one segment, a last {@code
          * *name} for one or more.

@@ -149,4 +149,33 @@ class LogHttpTest {
     private static Http.Reply put(String key) {
         return http.put("/api/v1/kv/ns/" + key, "{\"value\":\"" + MARKER + "\",\"forever\":true}");
     }
+
+    /** Who asks later what was done to a queue finds it. */
+    @Test
+    @Contract("http-22")
+    void whatOperatorsDoIsLoggedOnceItIsDone() {
+        try (LogCapture log = new LogCapture()) {
+            http.pop("managed", "consumerGroup=g&subscriptionMode=all");
+            assertFalse(log.text().contains("management "), "what clients do all day is not");
+            String group = "/api/v1/consumer-groups/g";
+            assertEquals(
+                    200, http.post(group + "/queues/managed/seek", "{\"toEnd\":true}").status());
+            assertEquals(400, http.post(group + "/queues/managed/seek", "{}").status());
+            assertEquals(200, http.delete(group).status());
+            assertEquals(200, http.delete("/api/v1/resources/queues/managed").status());
+            List<String> told =
+                    log.text()
+                            .lines()
+                            .filter(line -> line.contains("management "))
+                            .map(line -> line.replaceFirst(".* management ", ""))
+                            .toList();
+            String who = " tenant=00000000-0000-0000-0000-000000000001 sub=-";
+            assertEquals(
+                    List.of(
+                            "method=POST path=" + group + "/queues/managed/seek" + who,
+                            "method=DELETE path=" + group + who,
+                            "method=DELETE path=/api/v1/resources/queues/managed" + who),
+                    told);
+        }
+    }
 }
