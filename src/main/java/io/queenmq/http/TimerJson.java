@@ -39,11 +39,11 @@ final class TimerJson {
         try (JsonBody body = JsonBody.arrayOrObject(bytes)) {
             List<TimerDraft> ops = null;
             if (body.token() == JsonToken.START_ARRAY) {
-                ops = drafts(body, "operations", bounds);
+                ops = drafts(body, "operations", bounds.operationsMax());
             } else {
                 for (String name = body.nextName(); name != null; name = body.nextName()) {
                     if (name.equals("operations") && body.token() == JsonToken.START_ARRAY) {
-                        ops = drafts(body, name, bounds);
+                        ops = drafts(body, name, bounds.operationsMax());
                     } else {
                         body.skip();
                     }
@@ -62,30 +62,29 @@ final class TimerJson {
     }
 
     /**
-     * The elements of the array that the body is at; all are read before any is believed.
+     * The elements of the array that a transaction carries; all are read before any is believed.
      *
      * @param path of the array, for sentences
      */
     static List<TimerOp> operations(JsonBody body, String path, TimersConfig bounds) {
-        return operations(drafts(body, path, bounds), bounds);
+        return operations(drafts(body, path, bounds.ridersMax()), bounds);
     }
 
-    private static List<TimerDraft> drafts(JsonBody body, String path, TimersConfig bounds) {
+    private static List<TimerDraft> drafts(JsonBody body, String path, int most) {
         List<TimerDraft> drafts = new ArrayList<>();
         int count = 0;
         while (body.nextElement()) {
-            if (count < bounds.operationsMax()) {
+            if (count < most) {
                 drafts.add(TimerDraft.read(body, path + "[" + count + "]"));
             } else {
                 body.skip();
             }
             count++;
         }
-        if (count > bounds.operationsMax()) {
+        if (count > most) {
             throw bad(
                     "timers_too_many_ops",
-                    "a call takes at most %d timer operations, got %d"
-                            .formatted(bounds.operationsMax(), count));
+                    "a call takes at most %d timer operations, got %d".formatted(most, count));
         }
         return drafts;
     }

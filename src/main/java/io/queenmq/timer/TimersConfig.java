@@ -51,6 +51,9 @@ public record TimersConfig(
         Duration busyPauseMax,
         Duration busyWait) {
 
+    /** A transaction holds the lanes of others, and so its timers are few. */
+    private static final int RIDERS_MAX = 256;
+
     public static final TimersConfig DEFAULT =
             new TimersConfig(
                     1 << 20,
@@ -73,4 +76,9 @@ public record TimersConfig(
                     Duration.ofMillis(20),
                     Duration.ofMillis(320),
                     Duration.ofMillis(50));
+
+    /** Most operations of one transaction. */
+    public int ridersMax() {
+        return Math.min(operationsMax, RIDERS_MAX);
+    }
 }

@@ -7,9 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http.Reply;
 import io.queenmq.testkit.Json;
+import io.queenmq.testkit.TestBroker;
+import io.queenmq.testkit.TestDatabase;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -256,5 +260,35 @@ class TransactTimerHttpTest extends TransactScene {
         assertFalse(
                 broker.metrics()
                         .contains("queen_timers_schedule_rejected_total{reason=\"disabled\"} 0"));
+    }
+
+    @Test
+    @Contract("tx-14")
+    void aTransactionTakes256TimersWhateverACallOfTheirOwnMay() {
+        try (TestDatabase own = TestDatabase.migrated();
+                TestBroker roomy =
+                        TestBroker.withEnvironment(
+                                own, Map.of("QUEEN_TIMERS_MAX_OPS_PER_CALL", "10000"))) {
+            List<String> cancels = new ArrayList<>();
+            for (int i = 0; i < 256; i++) {
+                cancels.add(
+                        "{\"op\":\"cancel\",\"queue\":\"q\",\"timerKey\":\"k%d\"}".formatted(i));
+            }
+            String bundle = "{\"operations\":[],\"timers\":[%s]}";
+            assertEquals(
+                    200,
+                    roomy.http()
+                            .post(
+                                    "/api/v1/transaction",
+                                    bundle.formatted(String.join(",", cancels)))
+                            .status());
+            cancels.add("{\"op\":\"cancel\",\"queue\":\"q\",\"timerKey\":\"more\"}");
+            String all = String.join(",", cancels);
+            Json refusal = roomy.http().post("/api/v1/transaction", bundle.formatted(all)).json();
+            assertEquals(
+                    "timers_too_many_ops: a call takes at most 256 timer operations, got 257",
+                    refusal.text("error"));
+            assertEquals(200, roomy.http().post("/api/v1/timers", "[" + all + "]").status());
+        }
     }
 }
