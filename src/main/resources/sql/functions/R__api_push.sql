@@ -125,6 +125,7 @@ returns table (
 language plpgsql volatile parallel unsafe
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 -- Planning anew for each call costs more than the call.
 set plan_cache_mode = force_generic_plan
 set jit = off
@@ -211,8 +212,16 @@ begin
                      end order by l.lane)
     into v_lane_offsets, v_lane_since
     from unnest(v_lane_numbers) with ordinality as l (number, lane)
-    left join queen_store.partitions p on p.id = l.number
-    left join queen_store.queues q on q.id = p.queue_id;
+    left join lateral (
+        select p.queue_id, p.last_offset
+        from queen_store.partitions p
+        where p.id = l.number
+        limit 1) p on true
+    left join lateral (
+        select q.dedup_window_seconds
+        from queen_store.queues q
+        where q.id = p.queue_id
+        limit 1) q on true;
 
     -- A key that is minted here cannot be there already, so only given ones are looked for.
     v_originals := array_fill(null::bigint, array[v_count]);

@@ -181,70 +181,114 @@ comment on function queen_store.register_group(
     uuid, text, text, text, timestamptz, boolean, boolean) is
     'Makes a consumer group and stores, once, where it begins and whether it conflates; never waits. Locks: advisory on the name of a new queue and of a new or unregistered group, tried only; queues: a new row; groups: one row, skip locked.';
 
+-- queen_store.find_before: the last segment that was stored before an instant, of many lanes at
+-- once. No index knows created_at, but it never falls as offsets rise, nor as epochs do: the newest
+-- epoch in which a lane has an older segment holds the one that is sought, and there it is found by
+-- bisection.
+-- Called by  start_committed, last_before
+-- Locks      none
+-- Returns    one row per lane: where that segment ends, and when it was stored; null = none is
+-- Cost       1 statement; per lane a probe of each epoch from the newest one down to that which
+--            holds the segment, and there as many as halve what the lane has in it, each of them of
+--            the index of one epoch
+create or replace function queen_store.find_before(
+    -- Nothing above p_last_offsets is looked at.
+    p_partition_ids bigint[], p_last_offsets bigint[], p_ats timestamptz[])
+returns table (ordinal bigint, end_offset bigint, created_at timestamptz)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_sort = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+    -- end_offset is that of a segment before the instant. From there up to low there is no other,
+    -- and above high all are later. The newest one is looked at first: most instants are near it.
+    return query
+    with recursive step (ordinal, id, at, epoch, end_offset, created_at, low, high, middle) as (
+        select i.ordinal, i.id, i.at, f.epoch, f.end_offset, f.created_at, f.end_offset,
+               i.last_offset, i.last_offset
+        from unnest(p_partition_ids, p_last_offsets, p_ats)
+            with ordinality i (id, last_offset, at, ordinal)
+        left join lateral (
+            select e.epoch, s.end_offset, s.created_at
+            from (
+                select e.epoch
+                from queen_store.epochs e
+                order by e.epoch desc
+                offset 0) e
+            cross join lateral (
+                select s.end_offset, s.created_at
+                from queen_store.segments s
+                where s.partition_id = i.id and s.epoch = e.epoch
+                  and s.base_offset <= i.last_offset
+                order by s.base_offset
+                limit 1) s
+            where s.created_at < i.at
+            limit 1) f on true
+        union all
+        select n.ordinal, n.id, n.at, n.epoch, n.end_offset, n.created_at, n.low, n.high,
+               n.low + (n.high - n.low + 1) / 2
+        from (
+            select t.ordinal, t.id, t.at, t.epoch,
+                   case when s.created_at < t.at then s.end_offset else t.end_offset end
+                       as end_offset,
+                   case when s.created_at < t.at then s.created_at else t.created_at end
+                       as created_at,
+                   case when s.created_at < t.at then greatest(s.end_offset, t.middle)
+                        else t.low end as low,
+                   case when s.created_at < t.at then t.high else s.base_offset - 1 end as high
+            from step t
+            cross join lateral (
+                select s.base_offset, s.end_offset, s.created_at
+                from queen_store.segments s
+                where s.partition_id = t.id and s.epoch = t.epoch and s.base_offset <= t.middle
+                order by s.base_offset desc
+                limit 1) s
+            where t.low < t.high) n
+    )
+    select t.ordinal, t.end_offset, t.created_at
+    from step t
+    where t.epoch is null or t.low >= t.high;
+end
+$$;
+comment on function queen_store.find_before(bigint[], bigint[], timestamptz[]) is
+    'The last segment that was stored before an instant, of many lanes at once. Locks: none.';
+
 -- queen_store.start_committed: last offset that counts as consumed in a lane where the group has no
--- cursor. For an instant that is the last message created before it, found by bisection.
+-- cursor. For an instant that is the last message created before it.
 -- Called by  effective_cursor, lanes_with_work, claim_first, seek_lane, find_originals,
---            pending_messages, expire, queen.expiring_in, claim, last_before
+--            pending_messages, expire, queen.expiring_in, claim
 -- Locks      none
 -- Returns    log_start - 1 to last_offset; null without a rule
--- Cost       0 statements for "all" and for lanes quiet since the instant; else 2 to some 30 index
---            probes
+-- Cost       0 statements for "all" and for lanes quiet since the instant; else that of find_before
 create or replace function queen_store.start_committed(
     p_partition_id bigint, p_log_start bigint, p_last_offset bigint, p_last_write_at timestamptz,
     p_rule text, p_at timestamptz)
 returns bigint
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
-set enable_seqscan = off
-set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
-#variable_conflict use_column
-declare
-    -- Everything retained up to v_low was created before the instant, nothing above v_high was.
-    v_low bigint := p_log_start - 1;
-    v_high bigint := p_last_offset;
-    v_middle bigint := p_last_offset;
-    v_end bigint;
-    v_created_at timestamptz;
 begin
     if p_rule is null then
         return null;
     end if;
     if p_rule = 'all' or p_last_offset < p_log_start then
-        return v_low;
+        return p_log_start - 1;
     end if;
     -- last_write_at is exact to one second.
     if p_last_write_at + interval '1 second' < p_at then
         return p_last_offset;
     end if;
-    -- The newest segment first: most groups begin near the end.
-    while v_low < v_high loop
-        select s.base_offset, s.end_offset, s.created_at into v_middle, v_end, v_created_at
-        from queen_store.segments s
-        where s.partition_id = p_partition_id and s.base_offset <= v_middle
-        order by s.base_offset desc
-        limit 1;
-        if not found or v_end <= v_low then
-            -- A hole reaches up to the probe: what is above it decides.
-            select s.base_offset, s.end_offset, s.created_at into v_middle, v_end, v_created_at
-            from queen_store.segments s
-            where s.partition_id = p_partition_id and s.base_offset > v_low
-              and s.base_offset <= v_high
-            order by s.base_offset
-            limit 1;
-            if not found then
-                return v_low;
-            end if;
-        end if;
-        if v_created_at < p_at then
-            v_low := v_end;
-        else
-            v_high := v_middle - 1;
-        end if;
-        v_middle := v_low + (v_high - v_low + 1) / 2;
-    end loop;
-    return v_low;
+    return greatest(p_log_start - 1, (
+        select b.end_offset
+        from queen_store.find_before(array[p_partition_id], array[p_last_offset], array[p_at]) b));
 end
 $$;
 comment on function queen_store.start_committed(bigint, bigint, bigint, timestamptz, text, timestamptz) is
@@ -302,8 +346,8 @@ comment on function queen_store.effective_cursor(bigint, integer) is
 -- Locks      none
 -- Returns    one row per lane that exists: the offset that start_committed says, and when the
 --            message there was stored; null = nothing retained is that old
--- Cost       1 statement: a probe per lane, and where the instant is among what it retains one of
---            up to 32 of its segments; start_committed where it is further back than these
+-- Cost       1 statement: a probe per lane, and that of find_before where the instant is among what
+--            a lane retains
 create or replace function queen_store.last_before(
     p_partition_ids bigint[], p_ats timestamptz[])
 returns table (ordinal bigint, "offset" bigint, created_at timestamptz)
@@ -317,8 +361,6 @@ set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 #variable_conflict use_column
-declare
-    v_segments_max constant integer := 32;
 begin
     return query
     with lane as materialized (
@@ -328,49 +370,27 @@ begin
                     else 'some' end as part
         from unnest(p_partition_ids, p_ats) with ordinality i (id, at, ordinal)
         cross join lateral (
-            select p.last_offset, p.log_start, p.last_write_at, p.last_created_at,
-                   p.oldest_live_at
+            select p.last_offset, p.log_start, p.last_created_at, p.oldest_live_at
             from queen_store.partitions p
             where p.id = i.id
             limit 1) p
+    ),
+    sought as materialized (
+        select array_agg(l.ordinal) as ordinals, array_agg(l.id) as ids,
+               array_agg(l.last_offset) as last_offsets, array_agg(l.log_start) as log_starts,
+               array_agg(l.at) as ats
+        from lane l
+        where l.part = 'some'
     )
     select l.ordinal, case l.part when 'all' then l.last_offset else l.log_start - 1 end,
            case l.part when 'all' then l.last_created_at end
     from lane l
     where l.part <> 'some'
     union all
-    select l.ordinal,
-           greatest(coalesce(n."offset", d."offset"), l.log_start - 1),
-           coalesce(n.created_at, d.created_at)
-    from lane l
-    -- Among the newest ones first: most instants are near the end.
-    cross join lateral (
-        select count(*) as looked,
-               max(s.end_offset) filter (where s.created_at < l.at) as "offset",
-               max(s.created_at) filter (where s.created_at < l.at and s.end_offset >= l.log_start)
-                   as created_at
-        from (
-            select s.end_offset, s.created_at
-            from queen_store.segments s
-            where s.partition_id = l.id and s.base_offset <= l.last_offset
-            order by s.base_offset desc
-            limit v_segments_max) s
-        offset 0) n
-    left join lateral (
-        select c."offset", (
-            select s.created_at
-            from queen_store.segments s
-            where s.partition_id = l.id and s.base_offset <= c."offset"
-              and c."offset" >= l.log_start
-            order by s.base_offset desc
-            limit 1) as created_at
-        from (
-            select queen_store.start_committed(
-                l.id, l.log_start, l.last_offset, l.last_write_at, 'instant', l.at) as "offset"
-            where n."offset" is null and n.looked = v_segments_max
-            offset 0) c
-        offset 0) d on true
-    where l.part = 'some';
+    select s.ordinals[b.ordinal], greatest(b.end_offset, s.log_starts[b.ordinal] - 1),
+           case when b.end_offset >= s.log_starts[b.ordinal] then b.created_at end
+    from sought s
+    cross join lateral queen_store.find_before(s.ids, s.last_offsets, s.ats) b;
 end
 $$;
 comment on function queen_store.last_before(bigint[], timestamptz[]) is

@@ -403,6 +403,7 @@ declare
     -- Segments to read, and by ordinal whether the lane has too many.
     v_lanes integer[];
     v_bases bigint[];
+    v_epochs integer[];
     v_messages bigint[];
     v_cold boolean[];
     -- Duplicates.
@@ -413,11 +414,11 @@ declare
 begin
     -- created_at falls with the offset, but no index knows it: the edge, 16 segments down, tells
     -- whether a longer walk can find more within the window.
-    select array_agg(f.lane::integer), array_agg(f.base_offset),
+    select array_agg(f.lane::integer), array_agg(f.base_offset), array_agg(f.epoch),
         array_agg(f.end_offset - f.base_offset + 1)
-    into v_lanes, v_bases, v_messages
+    into v_lanes, v_bases, v_epochs, v_messages
     from (
-        select r.lane, s.base_offset, s.end_offset
+        select r.lane, s.epoch, s.base_offset, s.end_offset
         from (
             select l.lane, l.partition_id, l.since, b.low, b.high
             from unnest(p_partition_ids, p_bases, p_vouched_from, p_vouched_to, p_since)
@@ -451,13 +452,13 @@ begin
             limit 1
         ) e on true
         cross join lateral (
-            (select s.base_offset, s.end_offset, s.created_at
+            (select s.epoch, s.base_offset, s.end_offset, s.created_at
             from queen_store.segments s
             where s.partition_id = r.partition_id and s.base_offset between r.low and r.high
             order by s.base_offset desc
             limit 16)
             union all
-            (select s.base_offset, s.end_offset, s.created_at
+            (select s.epoch, s.base_offset, s.end_offset, s.created_at
             from queen_store.segments s
             where s.partition_id = r.partition_id
                 and s.base_offset between r.low and e.base_offset - 1
@@ -522,11 +523,13 @@ begin
             from (
                 select f.lane, g.base_offset, g.keys,
                     generate_series(0, octet_length(g.keys) / 16 - 1) as i
-                from unnest(v_lanes, v_bases) as f(lane, base_offset)
+                -- The lanes are locked, so no segment leaves its epoch.
+                from unnest(v_lanes, v_bases, v_epochs) as f(lane, base_offset, epoch)
                 cross join lateral (
                     select g.base_offset, g.keys || ''::bytea as keys
                     from queen_store.segments g
                     where g.partition_id = p_partition_ids[f.lane] and g.base_offset = f.base_offset
+                        and g.epoch = f.epoch
                     offset 0
                 ) g
                 where not v_cold[f.lane]

@@ -34,6 +34,8 @@ class LanePlacesProceduresTest {
                     for values in (2);
                 create table queen_store.segments_3 partition of queen_store.segments
                     for values in (3);
+                update queen_store.epochs set state = 'sealed' where epoch = 1;
+                insert into queen_store.epochs (epoch, state) values (2, 'sealed'), (3, 'open');
                 insert into queen_store.queues (tenant_id, name)
                 select '00000000-0000-0000-0000-000000000001', n from unnest(array['q', 'bare']) n;
                 -- Of 0 to 90 segments of three messages, one a minute; what is expired is gone or not.
@@ -57,7 +59,7 @@ class LanePlacesProceduresTest {
                 insert into queen_store.segments (
                     epoch, partition_id, base_offset, end_offset, created_at, flush_id, keys,
                     frames)
-                select i % 4, p.id, i * 3, i * 3 + 2,
+                select i / 25, p.id, i * 3, i * 3 + 2,
                        timestamptz '2026-01-01Z' + i * interval '1 minute', i, '\\x00',
                        case when i * 3 + 2 >= p.log_start
                              and (p.id % 4 <> 0 or i % 6 > 1 or i * 3 <= p.log_start)
@@ -176,20 +178,30 @@ class LanePlacesProceduresTest {
                     array(select a.at from asked a order by a.ordinal)) b
                 """,
                 """
-                select a.ordinal, c."offset", (
-                    select s.created_at
-                    from queen_store.segments s
-                    where s.partition_id = a.id and s.base_offset <= c."offset"
-                      and s.end_offset >= p.log_start and c."offset" >= p.log_start
-                    order by s.base_offset desc
-                    limit 1)
+                select a.ordinal, greatest(s.end_offset, p.log_start - 1),
+                       case when s.end_offset >= p.log_start then s.created_at end
                 from asked a
                 join queen_store.partitions p on p.id = a.id
-                cross join lateral (
-                    select queen_store.start_committed(
-                        p.id, p.log_start, p.last_offset, p.last_write_at, 'instant', a.at)
-                        as "offset"
-                    offset 0) c
+                left join lateral (
+                    select s.end_offset, s.created_at
+                    from queen_store.segments s
+                    where s.partition_id = a.id and s.created_at < a.at
+                    order by s.base_offset desc
+                    limit 1) s on true
+                """,
+                5_000);
+        same(
+                """
+                select b.ordinal, b."offset"
+                from queen_store.last_before(
+                    array(select a.id from asked a order by a.ordinal),
+                    array(select a.at from asked a order by a.ordinal)) b
+                """,
+                """
+                select a.ordinal, queen_store.start_committed(
+                    p.id, p.log_start, p.last_offset, p.last_write_at, 'instant', a.at)
+                from asked a
+                join queen_store.partitions p on p.id = a.id
                 """,
                 5_000);
     }

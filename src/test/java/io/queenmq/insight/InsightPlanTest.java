@@ -163,7 +163,7 @@ class InsightPlanTest {
                         "traces",
                         "trace_names");
         run("create temp table middle as select timestamptz '2026-01-01Z' as at");
-        makeEpochs();
+        scene.epochs(EPOCHS);
         scene.vacuum();
         run(
                 "insert into queen_store.queues (tenant_id, name, retention_enabled,"
@@ -179,23 +179,6 @@ class InsightPlanTest {
         loadLanes();
         loadGroups();
         loadTraces();
-    }
-
-    private static void makeEpochs() throws SQLException {
-        for (int epoch = 2; epoch <= EPOCHS; epoch++) {
-            run(
-                    "create table queen_store.segments_%d partition of queen_store.segments for values in (%d)"
-                            .formatted(epoch, epoch));
-        }
-        run(
-                "update queen_store.epochs set state = 'sealed', closed_at = opened_at where epoch = 1");
-        run(
-                "insert into queen_store.epochs (epoch, state, closed_at) select e, case when e = "
-                        + EPOCHS
-                        + " then 'open' else 'sealed' end, clock_timestamp() from"
-                        + " generate_series(2, "
-                        + EPOCHS
-                        + ") e");
     }
 
     private static void loadLanes() throws SQLException {

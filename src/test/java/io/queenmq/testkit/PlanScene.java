@@ -53,10 +53,28 @@ public final class PlanScene implements AutoCloseable {
         }
     }
 
+    /** Epochs up to this one, which is open; those before are sealed. */
+    public void epochs(int last) throws SQLException {
+        for (int epoch = 2; epoch <= last; epoch++) {
+            run(
+                    "create table queen_store.segments_%d partition of queen_store.segments for values in (%d)"
+                            .formatted(epoch, epoch));
+        }
+        run(
+                "update queen_store.epochs set state = 'sealed', closed_at = opened_at where epoch = 1");
+        run(
+                "insert into queen_store.epochs (epoch, state, closed_at) select e, case when e = "
+                        + last
+                        + " then 'open' else 'sealed' end, clock_timestamp() from"
+                        + " generate_series(2, "
+                        + last
+                        + ") e");
+    }
+
     public void plan(List<Call> calls) throws SQLException {
         for (Call call : calls) {
             for (int i = 0; i < ROUNDS; i++) {
-                run("select * from " + call.sql());
+                undone(() -> run("select * from " + call.sql()));
             }
         }
     }
@@ -66,7 +84,7 @@ public final class PlanScene implements AutoCloseable {
         StringBuilder findings = new StringBuilder();
         for (Call call : calls) {
             long before = scans();
-            int buffers = Buffers.of(connection, call.sql());
+            int buffers = undone(() -> Buffers.of(connection, call.sql()));
             long scans = scans() - before;
             if (buffers > call.buffersMax() || scans > 0) {
                 findings.append(
@@ -75,6 +93,26 @@ public final class PlanScene implements AutoCloseable {
             }
         }
         return findings.toString();
+    }
+
+    /** What a query says; what it did is undone. */
+    public String answer(String sql) throws SQLException {
+        return undone(() -> String.join(" ", Lines.lines(connection, sql)));
+    }
+
+    private interface Step<T> {
+        T run() throws SQLException;
+    }
+
+    /** Every call finds what was there for the first. */
+    private <T> T undone(Step<T> step) throws SQLException {
+        connection.setAutoCommit(false);
+        try {
+            return step.run();
+        } finally {
+            connection.rollback();
+            connection.setAutoCommit(true);
+        }
     }
 
     /** Sequential scans of large tables so far, as the server counts them. */
