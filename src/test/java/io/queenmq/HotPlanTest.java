@@ -336,7 +336,7 @@ class HotPlanTest {
                         filled("1"),
                         filled("f.keys"),
                         filled("f.frames"),
-                        "1000")
+                        "1000, null")
                 + ") t) t";
     }
 
