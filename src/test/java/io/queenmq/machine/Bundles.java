@@ -11,6 +11,7 @@ import io.queenmq.machine.State.Lane;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -55,6 +56,10 @@ final class Bundles {
         int deadLetters = state.deadLetters.size();
         undo.add(() -> state.deadLetters.subList(deadLetters, state.deadLetters.size()).clear());
 
+        if (!holds(bundle)) {
+            undo.reversed().forEach(Runnable::run);
+            return List.of("undone ack_rejected");
+        }
         List<Outcome> outcomes = ack(bundle, undo);
         List<String> verdicts = outcomes.stream().map(Outcome::toString).toList();
         if (outcomes.stream().allMatch(outcome -> CARRIED_OUT.contains(outcome.verdict()))) {
@@ -65,6 +70,35 @@ final class Bundles {
         List<String> rejected = new ArrayList<>(List.of("undone ack_rejected"));
         outcomes.forEach(outcome -> rejected.add(outcome.verdict()));
         return rejected;
+    }
+
+    /**
+     * Whether the leases by which no ack goes are held, or have ended with the ack of their batch
+     * and nobody else's has since. Where some ack names none, all are a choice for that.
+     */
+    private boolean holds(Op.Transact bundle) {
+        if (bundle.units().stream().anyMatch(unit -> unit.lease() == null)) {
+            return true;
+        }
+        return bundle.supplied().stream()
+                .filter(
+                        lease ->
+                                bundle.units().stream()
+                                        .noneMatch(unit -> State.isSameLease(lease, unit.lease())))
+                .allMatch(this::isHeld);
+    }
+
+    private boolean isHeld(Delivered lease) {
+        return state.queues.values().stream()
+                .flatMap(queue -> queue.lanes.values().stream())
+                .flatMap(lane -> lane.cursors.entrySet().stream())
+                .filter(place -> place.getValue().generation == place.getKey().generation)
+                .map(Map.Entry::getValue)
+                .anyMatch(
+                        cursor ->
+                                State.isSameLease(lease, cursor.prevLease)
+                                        || (State.isSameLease(lease, cursor.lease)
+                                                && state.isLive(cursor)));
     }
 
     private List<Outcome> ack(Op.Transact bundle, List<Runnable> undo) {

@@ -118,7 +118,11 @@ final class MoveGenerator {
                 continue;
             }
             boolean names = random.nextInt(3) == 0;
-            items.addAll(dice.items(units.size(), taken));
+            List<Item> its = dice.items(units.size(), taken);
+            if (its.isEmpty()) {
+                continue;
+            }
+            items.addAll(its);
             units.add(
                     new Unit(
                             new LaneRef("", "", delivered),
