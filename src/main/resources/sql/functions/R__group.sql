@@ -184,7 +184,7 @@ comment on function queen_store.register_group(
 -- queen_store.find_before: the last segment that was stored before an instant, of many lanes at
 -- once. No index knows created_at, but it never falls as offsets rise, nor as epochs do: the newest
 -- epoch in which a lane has an older segment holds the one that is sought, and there it is found by
--- bisection.
+-- bisection. That goes for what is retained: of an epoch whose lanes were evacuated the dead stay.
 -- Called by  start_committed, last_before
 -- Locks      none
 -- Returns    one row per lane: where that segment ends, and when it was stored; null = none is
@@ -192,8 +192,9 @@ comment on function queen_store.register_group(
 --            holds the segment, and there as many as halve what the lane has in it, each of them of
 --            the index of one epoch
 create or replace function queen_store.find_before(
-    -- Nothing above p_last_offsets is looked at.
-    p_partition_ids bigint[], p_last_offsets bigint[], p_ats timestamptz[])
+    -- Nothing below p_log_starts or above p_last_offsets is looked at.
+    p_partition_ids bigint[], p_log_starts bigint[], p_last_offsets bigint[],
+    p_ats timestamptz[])
 returns table (ordinal bigint, end_offset bigint, created_at timestamptz)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -213,8 +214,8 @@ begin
     with recursive step (ordinal, id, at, epoch, end_offset, created_at, low, high, middle) as (
         select i.ordinal, i.id, i.at, f.epoch, f.end_offset, f.created_at, f.end_offset,
                i.last_offset, i.last_offset
-        from unnest(p_partition_ids, p_last_offsets, p_ats)
-            with ordinality i (id, last_offset, at, ordinal)
+        from unnest(p_partition_ids, p_log_starts, p_last_offsets, p_ats)
+            with ordinality i (id, log_start, last_offset, at, ordinal)
         left join lateral (
             select e.epoch, s.end_offset, s.created_at
             from (
@@ -226,7 +227,9 @@ begin
                 select s.end_offset, s.created_at
                 from queen_store.segments s
                 where s.partition_id = i.id and s.epoch = e.epoch
-                  and s.base_offset <= i.last_offset
+                  -- A segment has a thousand messages at most.
+                  and s.base_offset between i.log_start - 999 and i.last_offset
+                  and s.end_offset >= i.log_start
                 order by s.base_offset
                 limit 1) s
             where s.created_at < i.at
@@ -257,7 +260,7 @@ begin
     where t.epoch is null or t.low >= t.high;
 end
 $$;
-comment on function queen_store.find_before(bigint[], bigint[], timestamptz[]) is
+comment on function queen_store.find_before(bigint[], bigint[], bigint[], timestamptz[]) is
     'The last segment that was stored before an instant, of many lanes at once. Locks: none.';
 
 -- queen_store.start_committed: last offset that counts as consumed in a lane where the group has no
@@ -288,7 +291,8 @@ begin
     end if;
     return greatest(p_log_start - 1, (
         select b.end_offset
-        from queen_store.find_before(array[p_partition_id], array[p_last_offset], array[p_at]) b));
+        from queen_store.find_before(
+            array[p_partition_id], array[p_log_start], array[p_last_offset], array[p_at]) b));
 end
 $$;
 comment on function queen_store.start_committed(bigint, bigint, bigint, timestamptz, text, timestamptz) is
@@ -390,7 +394,7 @@ begin
     select s.ordinals[b.ordinal], greatest(b.end_offset, s.log_starts[b.ordinal] - 1),
            case when b.end_offset >= s.log_starts[b.ordinal] then b.created_at end
     from sought s
-    cross join lateral queen_store.find_before(s.ids, s.last_offsets, s.ats) b;
+    cross join lateral queen_store.find_before(s.ids, s.log_starts, s.last_offsets, s.ats) b;
 end
 $$;
 comment on function queen_store.last_before(bigint[], timestamptz[]) is

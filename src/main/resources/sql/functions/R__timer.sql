@@ -371,8 +371,11 @@ begin
           and t.visible_at + interval '0' <= v_now
         for update skip locked) t;
 
-    -- Until the first of the lane can be claimed: then all of it can be, in its order.
-    select array_agg(i.tid), array_agg(w.held_until) into v_put_off, v_untils
+    -- Until the first of the lane can be claimed: then all of it can be, in its order. Whether
+    -- somebody has it locked is not known, so it is looked at again soon.
+    select array_agg(i.tid),
+           array_agg(greatest(w.held_until, v_now + interval '20 milliseconds'))
+    into v_put_off, v_untils
     from (
         select distinct l.source, l.partition
         from unnest(v_sources, v_partitions) as l (source, partition)) l

@@ -239,7 +239,7 @@ begin
                 from queen_store.groups g
                 where g.id = i.group_id
                 limit 1) g
-            where (c.prev_lease = l.lease_id
+            where ((c.prev_lease = l.lease_id and c.lease_id is null)
                     or (c.lease_id = l.lease_id and c.lease_expires_at > v_now))
               and q.tenant_id = p_tenant_id and q.deleted_at is null
               and g.generation = c.generation));

@@ -344,6 +344,7 @@ class HotPlanTest {
         return String.join(
                 ", ",
                 Lane.LAGS.of(1),
+                filled("0::bigint"),
                 filled("31::bigint"),
                 filled("(clock_timestamp() - interval " + ago + ")"));
     }

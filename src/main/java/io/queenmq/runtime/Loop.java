@@ -93,14 +93,21 @@ public final class Loop implements AutoCloseable {
         }
     }
 
-    private Loop(String name, Duration pause, StandingStep step, Metrics metrics, Clock clock) {
+    private Loop(
+            String name,
+            Duration pause,
+            Duration silence,
+            StandingStep step,
+            Metrics metrics,
+            Clock clock) {
         this.name = name;
         this.pauseNanos = pause.toNanos();
         this.step = step;
         this.clock = clock;
         this.lastSuccessNanos = clock.nanos();
         this.lastSignNanos = lastSuccessNanos;
-        Overdue.watch(name, pause, () -> Duration.ofNanos(clock.nanos() - lastSignNanos), metrics);
+        Overdue.watch(
+                name, silence, () -> Duration.ofNanos(clock.nanos() - lastSignNanos), metrics);
         this.failures =
                 metrics.counter(
                         "queen_runtime_loop_failures_total",
@@ -129,7 +136,22 @@ public final class Loop implements AutoCloseable {
     /** The same for a step that returns only when something breaks. */
     public static Loop startStanding(
             String name, Duration pause, StandingStep step, Metrics metrics, Clock clock) {
-        Loop loop = new Loop(name, pause, step, metrics, clock);
+        return startStanding(name, pause, pause, step, metrics, clock);
+    }
+
+    /**
+     * The same.
+     *
+     * @param silence the longest time from one sign of such a step to the next, if all is well
+     */
+    public static Loop startStanding(
+            String name,
+            Duration pause,
+            Duration silence,
+            StandingStep step,
+            Metrics metrics,
+            Clock clock) {
+        Loop loop = new Loop(name, pause, silence, step, metrics, clock);
         loop.thread.start();
         return loop;
     }

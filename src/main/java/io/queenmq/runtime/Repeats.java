@@ -3,6 +3,7 @@ package io.queenmq.runtime;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.logging.Filter;
 import java.util.logging.Level;
@@ -23,8 +24,9 @@ final class Repeats implements Filter {
 
     private static final Pattern VARIES = Pattern.compile("\\s*\\S*[={].*", Pattern.DOTALL);
 
-    /** Logs several lines of one kind at once: as many as a setting says. */
-    static final String BOUNDED = "io.queenmq.count.QueueRate";
+    /** Of these every line counts, and how many there are is bounded by other means. */
+    private static final Set<String> ALL_COUNT =
+            Set.of("io.queenmq.count.QueueRate", "io.queenmq.web.ManagementLog");
 
     private final Clock clock;
 
@@ -46,7 +48,7 @@ final class Repeats implements Filter {
     @Override
     public boolean isLoggable(LogRecord event) {
         if (event.getLevel().intValue() < Level.INFO.intValue()
-                || BOUNDED.equals(event.getLoggerName())) {
+                || ALL_COUNT.contains(event.getLoggerName())) {
             // Whoever asks for these lines wants them all.
             return true;
         }

@@ -4,32 +4,23 @@ import io.queenmq.runtime.Clock;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Lanes that somebody held when their timers were due. A push holds one for a millisecond, and then
- * waiting is the surest way in; an application may hold one for hours, and is asked again and
- * again, ever less often, without a wait. For one sweeper's thread.
+ * Lanes that were waited for in vain. A push holds one for a millisecond, and then waiting is the
+ * surest way in; an application may hold one for hours, and is waited for some times in a row, then
+ * only asked, and after a while waited for again. For one sweeper's thread.
  */
 final class BusyLanes {
-    private record Name(UUID tenant, String queue, String partition) {
-        static Name of(LaneBatch lane) {
-            return new Name(lane.tenant(), lane.queue(), lane.partition());
-        }
-    }
-
     /** How often in a row, and when last. */
-    private record Busy(int times, long atNanos) {}
+    private record Vain(int times, long atNanos) {}
 
-    /** What was held as often in a row, each time as long as it could be waited for, is held on. */
     private static final int WAITS = 3;
-
     private static final long REMEMBERED_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private final TimersConfig config;
     private final Clock clock;
-    private final Map<Name, Busy> lanes = new HashMap<>();
+    private final Map<LaneBatch.Name, Vain> lanes = new HashMap<>();
 
     BusyLanes(TimersConfig config, Clock clock) {
         this.config = config;
@@ -49,18 +40,19 @@ final class BusyLanes {
         return pause.compareTo(config.busyPauseMax()) < 0 ? pause : config.busyPauseMax();
     }
 
-    void busy(LaneBatch lane) {
+    void waitedInVain(LaneBatch lane) {
+        int times = times(lane);
         long now = clock.nanos();
-        lanes.values().removeIf(busy -> now - busy.atNanos() > REMEMBERED_NANOS);
-        lanes.put(Name.of(lane), new Busy(times(lane) + 1, now));
+        lanes.values().removeIf(vain -> now - vain.atNanos() > REMEMBERED_NANOS);
+        lanes.put(lane.name(), new Vain(times + 1, now));
     }
 
     void fired(LaneBatch lane) {
-        lanes.remove(Name.of(lane));
+        lanes.remove(lane.name());
     }
 
     private int times(LaneBatch lane) {
-        Busy busy = lanes.get(Name.of(lane));
-        return busy == null ? 0 : busy.times();
+        Vain vain = lanes.get(lane.name());
+        return vain == null || clock.nanos() - vain.atNanos() > REMEMBERED_NANOS ? 0 : vain.times();
     }
 }

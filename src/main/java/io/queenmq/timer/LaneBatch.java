@@ -25,7 +25,16 @@ record LaneBatch(
         List<ClaimedTimer> timers,
         List<Segment> segments) {
 
-    private record Name(UUID tenant, String queue, String partition) {}
+    /** What a lane is called. */
+    record Name(UUID tenant, String queue, String partition) {
+        static Name of(ClaimedTimer timer) {
+            return new Name(timer.tenant(), timer.queue(), timer.partition());
+        }
+    }
+
+    Name name() {
+        return new Name(tenant, queue, partition);
+    }
 
     static LaneBatch of(List<ClaimedTimer> timers) {
         ClaimedTimer first = timers.getFirst();
@@ -62,7 +71,7 @@ record LaneBatch(
         Map<Name, List<List<ClaimedTimer>>> lanes = new LinkedHashMap<>();
         Map<Name, Set<String>> searched = new LinkedHashMap<>();
         for (ClaimedTimer timer : timers) {
-            Name name = new Name(timer.tenant(), timer.queue(), timer.partition());
+            Name name = Name.of(timer);
             List<List<ClaimedTimer>> runs = lanes.computeIfAbsent(name, _ -> new ArrayList<>());
             Set<String> ids = searched.computeIfAbsent(name, _ -> new HashSet<>());
             if (runs.isEmpty()

@@ -21,8 +21,10 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -45,6 +47,9 @@ final class Sweeper {
     private static final int LOCKED_TRIES = 3;
 
     private static final int LOCKED_PAUSE_MS = 100;
+
+    /** Less is not worth a call: a push takes as long. */
+    private static final int BUSY_WAIT_MIN_MS = 5;
 
     private final TimersConfig config;
     private final Database database;
@@ -108,7 +113,7 @@ final class Sweeper {
                 long asked = alarm.looking();
                 looks.begin();
                 boolean on = fires.getAsBoolean();
-                int claimed = on ? cycle() : 0;
+                int claimed = on ? cycle(atWork) : 0;
                 Probe probe = looks.probe();
                 long nanos = clock.nanos();
                 meters.looked(probe, nanos);
@@ -169,7 +174,7 @@ final class Sweeper {
      *
      * @return how many were claimed or put off
      */
-    private int cycle() throws InterruptedException {
+    private int cycle(Runnable atWork) throws InterruptedException {
         long start = clock.nanos();
         int claimed = 0;
         int seen = 0;
@@ -180,6 +185,7 @@ final class Sweeper {
                     && clock.nanos() - start < config.lease().toNanos() / 2) {
                 long claimNanos = clock.nanos();
                 Claim claim = looks.claim();
+                atWork.run();
                 claimed += claim.timers().size();
                 seen += claim.seen();
                 more = claim.seen() >= config.claimBatch() && !stopping;
@@ -227,17 +233,24 @@ final class Sweeper {
         }
     }
 
-    /** What can be stored, payloads in envelopes where the queue wants that. */
+    /**
+     * What can be stored, payloads in envelopes where the queue wants that; nothing behind what
+     * cannot, of the same lane.
+     */
     private List<ClaimedTimer> seal(List<ClaimedTimer> timers) {
         List<ClaimedTimer> storable = new ArrayList<>(timers.size());
         List<ClaimedTimer> refused = new ArrayList<>();
+        Set<LaneBatch.Name> closed = new HashSet<>();
         for (ClaimedTimer timer : timers) {
-            if (!timer.queueEncrypts() || timer.encrypted()) {
+            if (closed.contains(LaneBatch.Name.of(timer))) {
+                refused.add(timer);
+            } else if (!timer.queueEncrypts() || timer.encrypted()) {
                 storable.add(timer);
             } else if (cipher.hasKey()) {
                 storable.add(timer.sealed(cipher.seal(timer.payload())));
             } else {
                 refused.add(timer);
+                closed.add(LaneBatch.Name.of(timer));
             }
         }
         if (!refused.isEmpty()) {
@@ -322,12 +335,12 @@ final class Sweeper {
         for (LaneBatch lane : lanes) {
             long spent = clock.nanos() - start;
             Duration wait = config.busyWait().minusNanos(spent);
-            if (wait.toMillis() > 0 && busyLanes.mayBeWaitedFor(lane)) {
+            if (wait.toMillis() >= BUSY_WAIT_MIN_MS && busyLanes.mayBeWaitedFor(lane)) {
                 done.addAll(fire(List.of(lane), at.plusNanos(spent), tries, wait));
             } else {
                 left.computeIfAbsent(busyLanes.pause(lane), _ -> new ArrayList<>())
                         .addAll(lane.timers());
-                wasBusy(lane);
+                countBusy(lane);
                 done.add(false);
             }
         }
@@ -335,8 +348,7 @@ final class Sweeper {
         return done;
     }
 
-    private void wasBusy(LaneBatch lane) {
-        busyLanes.busy(lane);
+    private void countBusy(LaneBatch lane) {
         meters.busy.increment();
         meters.failed(FailureClass.TRANSIENT, lane.timers().size());
     }
@@ -381,11 +393,16 @@ final class Sweeper {
             fail(lane.timers(), why);
             return List.of(true);
         }
-        boolean done = true;
-        for (ClaimedTimer timer : lane.timers()) {
-            done &= fire(List.of(LaneBatch.of(List.of(timer))), at, tries).getFirst();
+        List<ClaimedTimer> timers = lane.timers();
+        for (int i = 0; i < timers.size(); i++) {
+            LaneBatch one = LaneBatch.of(List.of(timers.get(i)));
+            if (!fire(List.of(one), at, tries).getFirst()) {
+                // Never before those that were to come first.
+                release(timers.subList(i + 1, timers.size()), config.busyPause());
+                return List.of(false);
+            }
         }
-        return List.of(done);
+        return List.of(true);
     }
 
     private void giveBack(List<LaneBatch> lanes, Duration pause) {
@@ -422,7 +439,10 @@ final class Sweeper {
                 return true;
             }
             case "stale" -> meters.stale.increment(lane.timers().size());
-            case "busy" -> wasBusy(lane);
+            case "busy" -> {
+                busyLanes.waitedInVain(lane);
+                countBusy(lane);
+            }
             case "duplicate", "unsealed" -> {
                 // What is left can be claimed at once.
             }

@@ -119,7 +119,12 @@ public final class Timers implements AutoCloseable {
         }
         for (Sweeper sweeper : sweepers) {
             String name = loops.isEmpty() ? "sweeper" : "sweeper-" + (loops.size() + 1);
-            loops.add(Loop.startStanding(name, SWEEPER_PAUSE, sweeper::sweep, metrics, clock));
+            Duration sleep =
+                    config.idleSleepMax().compareTo(config.deafSleepMax()) > 0
+                            ? config.idleSleepMax()
+                            : config.deafSleepMax();
+            loops.add(
+                    Loop.startStanding(name, SWEEPER_PAUSE, sleep, sweeper::sweep, metrics, clock));
         }
     }
 

@@ -256,11 +256,15 @@ public final class Transact {
                     instanceof Outcome.Committed(List<TransactionPushes.Stored> lanes))) {
                 return false;
             }
-            int at = 0;
-            for (Enlisted each : several) {
-                int end = at + each.pushes().lanes();
-                each.decided(new Outcome.Committed(lanes.subList(at, end)));
-                at = end;
+            try {
+                int at = 0;
+                for (Enlisted each : several) {
+                    int end = at + each.pushes().lanes();
+                    each.decided(new Outcome.Committed(lanes.subList(at, end)));
+                    at = end;
+                }
+            } catch (RuntimeException e) {
+                throw inDoubt(e);
             }
             return true;
         }

@@ -23,7 +23,6 @@ import org.jspecify.annotations.Nullable;
 
 /** One request and its answer, as handlers see them. Used by the thread of the request only. */
 public final class Exchange {
-    private static final System.Logger LOG = System.getLogger(Exchange.class.getName());
     private static final HeaderName TENANT = HeaderNames.create("x-queen-tenant");
 
     /** A payload that looks like a page is none. */
@@ -121,17 +120,10 @@ public final class Exchange {
                         .subject();
     }
 
-    /** Leaves a line of what was done, for whom and by whom, unless it was refused. */
-    void logManagement(String method) {
+    /** Leaves a line of what was done, unless it was refused. */
+    void tellOperators(String method) {
         if (response.status().family() == Status.Family.SUCCESSFUL) {
-            Caller caller = caller();
-            LOG.log(
-                    System.Logger.Level.INFO,
-                    "management method={0} path={1} tenant={2} sub={3}",
-                    method,
-                    request.prologue().uriPath().rawPath(),
-                    caller.tenant(),
-                    caller.subject() == null ? "-" : caller.subject());
+            ManagementLog.tell(method, request.prologue().uriPath().rawPath(), caller());
         }
     }
 

@@ -134,8 +134,14 @@ public final class Router {
                     method,
                     pattern,
                     exchange -> {
-                        handler.handle(exchange);
-                        exchange.logManagement(method);
+                        try {
+                            handler.handle(exchange);
+                        } catch (ClientGone e) {
+                            // It is done all the same.
+                            exchange.tellOperators(method);
+                            throw e;
+                        }
+                        exchange.tellOperators(method);
                     });
         }
 

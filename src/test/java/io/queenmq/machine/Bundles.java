@@ -96,7 +96,7 @@ final class Bundles {
                 .map(Map.Entry::getValue)
                 .anyMatch(
                         cursor ->
-                                State.isSameLease(lease, cursor.prevLease)
+                                (State.isSameLease(lease, cursor.prevLease) && cursor.lease == null)
                                         || (State.isSameLease(lease, cursor.lease)
                                                 && state.isLive(cursor)));
     }

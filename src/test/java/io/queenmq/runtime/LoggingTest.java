@@ -138,12 +138,14 @@ class LoggingTest {
         }
     }
 
-    @Test
-    void linesThatASettingBoundsAreAllLogged() {
+    @ParameterizedTest
+    @ValueSource(strings = {"io.queenmq.count.QueueRate", "io.queenmq.web.ManagementLog"})
+    void linesOfWhichEachCountsAreAllLogged(String logger) throws ClassNotFoundException {
+        assertEquals(logger, Class.forName(logger).getName());
         Repeats repeats = new Repeats(Clock.SYSTEM);
         for (int i = 0; i < 100; i++) {
             LogRecord event = new LogRecord(Level.INFO, "rates queue=q" + i);
-            event.setLoggerName("io.queenmq.count.QueueRate");
+            event.setLoggerName(logger);
             assertTrue(repeats.isLoggable(event));
         }
     }

@@ -260,6 +260,34 @@ class LoopTest {
         }
     }
 
+    /** A sweeper without timers sleeps for an hour, if its settings say so. */
+    @Test
+    void aStandingStepMaySayNothingForAsLongAsItsSettingsSay() throws InterruptedException {
+        AtomicLong nanos = new AtomicLong();
+        SynchronousQueue<String> steps = new SynchronousQueue<>();
+        try (Loop loop =
+                Loop.startStanding(
+                        "test",
+                        Duration.ZERO,
+                        Duration.ofHours(1),
+                        signs -> {
+                            steps.put("begins");
+                            signs.run();
+                            steps.put("sleeps");
+                            steps.put("goes on");
+                        },
+                        metrics,
+                        hand(nanos))) {
+            steps.take();
+            steps.take();
+            nanos.addAndGet(TimeUnit.HOURS.toNanos(9));
+            assertEquals(0, overdue());
+            assertEquals(Duration.ofHours(9), loop.sinceSuccess());
+            nanos.addAndGet(TimeUnit.HOURS.toNanos(2));
+            assertEquals(1, overdue());
+        }
+    }
+
     private double overdue() {
         return metrics.value("queen_runtime_overdue", "work", "test");
     }

@@ -129,7 +129,30 @@ class TimerOrderProceduresTest {
         assertEquals(1, claim(1).putOff(), "by its time it is the first");
         assertEquals(List.of("first"), keys(claim(1)));
         assertEquals(List.of("second"), keys(claim(1)));
+        Await.until("it was put off for a moment", () -> timers.probe(10, null, null).due() == 1);
         assertEquals(List.of("third"), keys(claim(1)));
+    }
+
+    /** Or the sweeper would claim and put off without a pause, for as long as somebody likes. */
+    @Test
+    @Contract("timer-18")
+    void whatWaitsForATimerThatSomebodyHasLockedIsNotDueAtOnce() throws SQLException {
+        schedule("lane", "first", 9);
+        assertEquals("busy", fire(claim(1).timers(), Duration.ofMillis(1), null));
+        holder.rollback();
+        schedule("lane", "second", 5);
+        Await.until("the pause is over", () -> timers.probe(10, null, null).due() == 2);
+        lines(holder, "select 1 from queen_store.timers where timer_key = 'first' for update");
+        assertEquals(1, claim(10).putOff());
+        assertEquals(
+                "t",
+                line(
+                        connection,
+                        "select held_until > claimed.at from queen_store.timers, lateral (select"
+                                + " (select held_until from queen_store.timers where timer_key ="
+                                + " 'first') as at) claimed where timer_key = 'second'"));
+        holder.rollback();
+        assertEquals(List.of("first"), keys(claim(10)).subList(0, 1));
     }
 
     @Test
