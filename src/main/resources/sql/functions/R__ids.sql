@@ -57,7 +57,7 @@ comment on function queen_store.key_of(text) is
     'Identity of a transactionId: what deduplication and acks compare. Locks: none.';
 
 -- queen_store.message_id: the computed id of a message whose transactionId the client gave.
--- Called by  queen API functions, ack_messages, replay_dead_letter, decode_segment, stored_id
+-- Called by  queen API functions, ack_messages, replay_dead_letter, decode_segment, stored_ids
 -- Locks      none
 -- Returns    UUIDv7 of created_at in ms, 36 bits of the lane, 38 bits of the offset
 -- Raises     nothing

@@ -546,10 +546,7 @@ begin
         array_agg(d.position order by d.position), array_agg(d.offset order by d.position),
         array_agg(d.id order by d.position)
     from (
-        select o.lane, u.position, u.offset,
-            queen_store.stored_id(
-                o.partition_id, o.base_offset, s.created_at, s.keys,
-                case when u.offset >= o.log_start then s.frames end, u.offset) as id
+        select o.lane, u.position, u.offset, u.id
         from (
             select v.lane, p_partition_ids[v.lane] as partition_id, v.base_offset,
                 (select p.log_start from queen_store.partitions p
@@ -560,12 +557,17 @@ begin
             group by v.lane, v.base_offset
         ) o
         cross join lateral (
-            select g.created_at, g.keys || ''::bytea as keys, g.frames || ''::bytea as frames
+            -- What lies before the start of the log is nobody's to read, its promised ids included.
+            select queen_store.stored_ids(
+                g.partition_id, g.base_offset, g.created_at, g.keys,
+                case when g.end_offset >= o.log_start then g.frames end,
+                (select array_agg(case when u.offset >= o.log_start then u.offset end)
+                    from unnest(o.offsets) u("offset"))) as ids
             from queen_store.segments g
             where g.partition_id = o.partition_id and g.base_offset = o.base_offset
             offset 0
         ) s
-        cross join lateral unnest(o.positions, o.offsets) as u(position, "offset")
+        cross join lateral unnest(o.positions, o.offsets, s.ids) as u(position, "offset", id)
     ) d
     group by d.lane;
 end

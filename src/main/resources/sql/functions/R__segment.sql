@@ -53,7 +53,7 @@ comment on function queen_store.payload_text(smallint, bytea) is
     'Payload as text; null where it is encrypted, not JSON text or not valid UTF-8. Locks: none.';
 
 -- queen_store.frame_end: an entry of the directory of a segment.
--- Called by  decode_segment, message_at, stored_id, segment_violations
+-- Called by  decode_segment, message_at, stored_ids, segment_violations
 -- Locks      none
 -- Returns    where message p_index (from 0) ends, counted from the end of the directory
 -- Raises     2202E where the bytes hold no such entry: callers check first
@@ -178,51 +178,69 @@ $$;
 comment on function queen_store.decode_segment(bigint, bigint, timestamptz, bytea, bytea) is
     'Messages of a segment, one row each; never raises, whatever the bytes are. Locks: none.';
 
--- queen_store.stored_id: the id of one message of a segment.
+-- queen_store.stored_ids: the ids of messages of one segment.
 -- Called by  find_duplicates
 -- Locks      none
--- Returns    its id; the nil UUID where that cannot be known (payload expired, damaged bytes)
+-- Returns    one element per offset; the nil UUID where that cannot be known (no such message,
+--            payload expired, damaged bytes)
 -- Raises     nothing
--- Cost       some 3 us; keys and frames must be detoasted
-create or replace function queen_store.stored_id(
+-- Cost       1 statement, one detoast; less than 1 us per message
+create or replace function queen_store.stored_ids(
     p_partition_id bigint, p_base_offset bigint, p_created_at timestamptz, p_keys bytea,
-    p_frames bytea, p_offset bigint)
-returns uuid
+    p_frames bytea, p_offsets bigint[])
+returns uuid[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
 declare
-    v_index bigint := p_offset - p_base_offset;
-    v_directory integer := octet_length(p_keys) / 16 * 4;
-    v_length integer := octet_length(p_frames);
-    v_start bigint;
-    v_stop bigint;
-    v_flags integer;
+    -- Concatenation detoasts once; every substring and get_byte of the argument would do it again.
+    v_keys bytea := p_keys || ''::bytea;
+    v_frames bytea := p_frames || ''::bytea;
+    v_directory integer := octet_length(v_keys) / 16 * 4;
+    v_length integer := octet_length(v_frames);
+    -- All messages of a segment have been created at once.
+    v_high bytea := substring(
+        uuid_send(queen_store.message_id(p_created_at, p_partition_id, 0)) from 1 for 8);
+    v_low bigint := (1::bigint << 63) | ((p_partition_id & 16777215) << 38);
 begin
-    if v_directory <= v_length and v_index >= 0 and v_index < v_directory / 4 then
-        v_start := v_directory + case when v_index = 0 then 0
-            else queen_store.frame_end(p_frames, v_index::integer - 1) end;
-        v_stop := v_directory + queen_store.frame_end(p_frames, v_index::integer);
-        if v_start < v_stop and v_stop <= v_length then
-            v_flags := get_byte(p_frames, v_start::integer);
-            if v_flags & 152 = 0 then
-                return queen_store.message_id(p_created_at, p_partition_id, p_offset);
-            end if;
-            if v_flags & 136 = 0 then
-                return encode(
-                    substring(p_keys from (v_index * 16 + 1)::integer for 16), 'hex')::uuid;
-            end if;
-            if v_flags < 128 and v_start + 17 <= v_stop then
-                return encode(substring(p_frames from (v_start + 2)::integer for 16), 'hex')::uuid;
-            end if;
-        end if;
-    end if;
-    return '00000000-0000-0000-0000-000000000000'::uuid;
+    return (
+        select array_agg(
+            coalesce(
+                case
+                    when m.flags & 152 = 0 then encode(
+                        v_high || int8send(v_low | (m."offset" & 274877906943)), 'hex')
+                    when m.flags & 136 = 0 then encode(
+                        substring(v_keys from m.index * 16 + 1 for 16), 'hex')
+                    when m.flags < 128 and m.start + 17 <= m.stop then encode(
+                        substring(v_frames from (m.start + 2)::integer for 16), 'hex')
+                end,
+                '00000000-0000-0000-0000-000000000000')::uuid
+            order by m.nth)
+        from (
+            select d.nth, d."offset", d.index, d.start, d.stop,
+                   case when d.start < d.stop and d.stop <= v_length
+                       then get_byte(v_frames, d.start::integer) end as flags
+            from (
+                select i.nth, i."offset", i.index,
+                       v_directory + case when i.index > 0
+                           then queen_store.frame_end(v_frames, i.index - 1) else 0 end as start,
+                       v_directory + queen_store.frame_end(v_frames, i.index) as stop
+                from (
+                    select o.nth, o."offset",
+                           case when v_directory <= v_length and o."offset" >= p_base_offset
+                                 and o."offset" - p_base_offset < v_directory / 4
+                               then (o."offset" - p_base_offset)::integer end as index
+                    from unnest(p_offsets) with ordinality o ("offset", nth)
+                    offset 0) i
+                offset 0) d
+            offset 0) m);
 end
 $$;
 
-comment on function queen_store.stored_id(bigint, bigint, timestamptz, bytea, bytea, bigint) is
-    'Id of one message of a segment; nil where it cannot be known. Locks: none.';
+comment on function queen_store.stored_ids(bigint, bigint, timestamptz, bytea, bytea, bigint[]) is
+    'Ids of messages of a segment; nil where one cannot be known. Locks: none.';
 
 -- queen_store.message_at: one message by its offset.
 -- Called by  queen API functions, ack_messages

@@ -145,7 +145,8 @@ class FramesFuzzTest {
                         connection,
                         "select d.message_id, d.transaction_id, d.flags, d.trace_id, d.producer,"
                                 + " d.payload, d.\"offset\", d.key,"
-                                + " queen_store.stored_id(?, 500, ?, ?, ?, d.\"offset\"),"
+                                + " (queen_store.stored_ids(?, 500, ?, ?, ?,"
+                                + " array[0, d.\"offset\"]))[2],"
                                 + " queen_store.payload_text(d.flags, d.payload)"
                                 + " from queen_store.decode_segment(?, 500, ?, ?, ?) d",
                         lane,
@@ -178,7 +179,7 @@ class FramesFuzzTest {
             @Nullable Object[] row =
                     TestDatabase.rows(
                                     connection,
-                                    "select queen_store.stored_id(?, 500, ?, ?, ?, ?)",
+                                    "select (queen_store.stored_ids(?, 500, ?, ?, ?, array[?::bigint]))[1]",
                                     lane,
                                     CREATED_AT,
                                     keys,

@@ -256,8 +256,7 @@ class SegmentProceduresTest {
                 assertEquals(segment.messageCount(), decode(keys, frames).size());
                 TestDatabase.rows(
                         connection,
-                        "select queen_store.stored_id(1, 0, ?, ?, ?, i) from"
-                                + " generate_series(0, 5) i",
+                        "select queen_store.stored_ids(1, 0, ?, ?, ?, array[0, 1, 2, 3, 4, 5])",
                         CREATED_AT,
                         keys,
                         frames);
