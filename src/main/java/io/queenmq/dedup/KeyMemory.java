@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * secret of this process, so in one of some 10^7 questions a key seems known that is not, which
  * costs one look in the database. The database alone decides what a duplicate is.
  *
- * <p>Some 5 bytes per key where there are many, bounded by {@link DedupConfig}. Lanes with windows
+ * <p>Some 6 bytes per key where there are many, bounded by {@link DedupConfig}. Lanes with windows
  * of about one length share buckets of an eighth of it, so forgetting costs the same for a million
  * idle lanes as for one. Safe for any thread. Commits of one lane may be told in any order, for a
  * transaction writes beside the pushes: what comes before its turn is remembered and not vouched
