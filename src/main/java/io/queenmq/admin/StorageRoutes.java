@@ -155,7 +155,7 @@ final class StorageRoutes {
             return;
         }
         RetentionRun run = ran.get();
-        long messages = run.retention() + run.completed() + run.evicted();
+        long messages = run.messages();
         JsonBuffer json = new JsonBuffer(256).raw("{\"success\":true,\"complete\":");
         json.bool(run.isComplete()).raw(",\"queues\":").number(run.queues());
         json.raw(",\"due\":").number(run.lanes());

@@ -38,7 +38,8 @@ final class Activity {
         Sum.POPS.place,
         Sum.POP_MESSAGES.place,
         Sum.ACK_REQUESTS.place,
-        Sum.ACKS.place
+        Sum.ACKS.place,
+        Sum.EMPTY_POPS.place
     };
 
     private final Tally tally;
@@ -87,7 +88,8 @@ final class Activity {
                 more[2],
                 more[3],
                 more[4],
-                more[5]);
+                more[5],
+                more[6]);
     }
 
     int queueId() {

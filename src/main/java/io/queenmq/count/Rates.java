@@ -44,6 +44,9 @@ public final class Rates implements AutoCloseable {
                     new Counted("queen_ready_polls_refused_total", "polls"),
                     new Counted("queen_db_cold_reads_refused_total", "questions"));
 
+    /** How long calls to the database took of late. */
+    private static final String CALL_TIME = "queen_batch_rtt_milliseconds";
+
     private static final double SHORTEST_SECONDS = 1e-3;
 
     private final Activities activities;
@@ -71,7 +74,10 @@ public final class Rates implements AutoCloseable {
 
     /** All that is looked at. */
     static List<String> meters() {
-        return Stream.of(COUNTED, REFUSED).flatMap(List::stream).map(Counted::meter).toList();
+        return Stream.concat(
+                        Stream.of(COUNTED, REFUSED).flatMap(List::stream).map(Counted::meter),
+                        Stream.of(CALL_TIME))
+                .toList();
     }
 
     private Map<String, Double> totals(List<Counted> counted) {
@@ -85,17 +91,21 @@ public final class Rates implements AutoCloseable {
         Map<String, Double> refused = totals(REFUSED);
         long nanos = clock.nanos();
         double seconds = Math.max(SHORTEST_SECONDS, (nanos - beforeNanos) / 1e9);
+        List<QueueRate> queues = activities.show();
         line(before, now, seconds)
                 .ifPresent(
                         line ->
                                 LOG.log(
                                         Level.INFO,
-                                        "rates {0} parked={1} pool_active={2} pool_waiting={3}",
+                                        "rates {0}{1} {2} parked={3} pool_active={4}"
+                                                + " pool_waiting={5}",
                                         line,
+                                        QueueRate.emptyShare(queues),
+                                        callTimes(),
                                         whole("queen_ready_polls"),
                                         whole("queen_db_pool_active"),
                                         whole("queen_db_pool_waiting")));
-        for (QueueRate rate : QueueRate.busiest(activities.show(), queueLines)) {
+        for (QueueRate rate : QueueRate.busiest(queues, queueLines)) {
             QUEUES.log(Level.INFO, "rates queue={0} {1}", rate.queue(), rate.line(seconds));
         }
         refusals(refusedBefore, refused)
@@ -111,6 +121,21 @@ public final class Rates implements AutoCloseable {
         before = now;
         refusedBefore = refused;
         beforeNanos = nanos;
+    }
+
+    /** By verb, the median and what one in a hundred is above. */
+    private String callTimes() {
+        StringJoiner times = new StringJoiner(" ");
+        for (String verb : List.of("push", "pop", "ack")) {
+            times.add("p50_" + verb + "_ms=" + callTime(verb, "0.5"));
+            times.add("p99_" + verb + "_ms=" + callTime(verb, "0.99"));
+        }
+        return times.toString();
+    }
+
+    private String callTime(String verb, String quantile) {
+        return String.format(
+                Locale.ROOT, "%.1f", metrics.value(CALL_TIME, "op", verb, "quantile", quantile));
     }
 
     private String whole(String gauge) {

@@ -2,6 +2,7 @@ package io.queenmq.maintain;
 
 import io.micrometer.core.instrument.Counter;
 import io.queenmq.metrics.Metrics;
+import io.queenmq.runtime.Clock;
 import java.time.Duration;
 
 /** Lets messages expire, queue after queue, some lanes a step. */
@@ -13,13 +14,15 @@ final class Expiry implements Job {
     private final Counter evicted;
     private final Counter segments;
     private final Counter bytes;
+    private final RetentionLog log;
 
     private int afterQueueId;
 
     /** A queue may have more that is due than a step took. */
     private boolean cut;
 
-    Expiry(StorageProcedures procedures, MaintainConfig config, Metrics metrics) {
+    Expiry(StorageProcedures procedures, MaintainConfig config, Metrics metrics, Clock clock) {
+        this.log = new RetentionLog(clock);
         this.procedures = procedures;
         this.config = config;
         this.retention = counter(metrics, "retention");
@@ -56,7 +59,9 @@ final class Expiry implements Job {
 
     @Override
     public boolean step() {
-        return step(new RetentionRun());
+        boolean more = step(log.beforeStep());
+        log.afterStep(more);
+        return more;
     }
 
     /**

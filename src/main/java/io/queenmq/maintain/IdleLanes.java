@@ -2,6 +2,7 @@ package io.queenmq.maintain;
 
 import io.micrometer.core.instrument.Counter;
 import io.queenmq.metrics.Metrics;
+import io.queenmq.runtime.Clock;
 import java.time.Duration;
 import java.util.function.IntConsumer;
 
@@ -13,6 +14,7 @@ final class IdleLanes implements Job {
     private final MaintainConfig config;
     private final IntConsumer queueChanged;
     private final Counter removed;
+    private final RetentionLog log;
 
     private StorageProcedures.Idle after = StorageProcedures.Idle.FIRST;
 
@@ -24,7 +26,9 @@ final class IdleLanes implements Job {
             StorageProcedures procedures,
             MaintainConfig config,
             IntConsumer queueChanged,
-            Metrics metrics) {
+            Metrics metrics,
+            Clock clock) {
+        this.log = new RetentionLog(clock);
         this.procedures = procedures;
         this.config = config;
         this.queueChanged = queueChanged;
@@ -50,7 +54,9 @@ final class IdleLanes implements Job {
 
     @Override
     public boolean step() {
-        return step(new RetentionRun());
+        boolean more = step(log.beforeStep());
+        log.afterStep(more);
+        return more;
     }
 
     /**

@@ -29,12 +29,12 @@ public final class Maintain implements AutoCloseable {
             Clock clock) {
         StorageProcedures storage = new StorageProcedures(database);
         List<Job> jobs = new ArrayList<>();
-        jobs.add(new Expiry(storage, config, metrics));
+        jobs.add(new Expiry(storage, config, metrics, clock));
         jobs.add(new Cleanup(storage, metrics));
         jobs.add(new Sweep(storage, config));
         jobs.add(new KvExpiry(storage, metrics, clock));
         if (config.partitionCleanup()) {
-            jobs.add(new IdleLanes(storage, config, queueChanged, metrics));
+            jobs.add(new IdleLanes(storage, config, queueChanged, metrics, clock));
         }
         if (config.traceAge().isPositive()) {
             jobs.add(new OldTraces(storage, config.traceAge(), metrics));

@@ -67,14 +67,14 @@ public final class OnCall {
      * @return empty = somebody else is at the first, or its job is paused
      */
     public Optional<RetentionRun> runRetention() {
-        Expiry expiry = new Expiry(storage, config, metrics);
+        Expiry expiry = new Expiry(storage, config, metrics, clock);
         RetentionRun run = new RetentionRun();
         long start = clock.nanos();
         if (!runByHand(expiry, () -> expiry.step(run), run, start)) {
             return Optional.empty();
         }
         if (config.partitionCleanup()) {
-            IdleLanes idle = new IdleLanes(storage, config, queueChanged, metrics);
+            IdleLanes idle = new IdleLanes(storage, config, queueChanged, metrics, clock);
             runByHand(idle, () -> idle.step(run), run, start);
         }
         return Optional.of(run);

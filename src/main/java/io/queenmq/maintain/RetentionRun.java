@@ -1,6 +1,8 @@
 package io.queenmq.maintain;
 
+import java.time.Duration;
 import java.util.HashSet;
+import java.util.Optional;
 import java.util.Set;
 
 /** What a round of expiry and of removing idle lanes did, added up step by step. For one thread. */
@@ -33,6 +35,29 @@ public final class RetentionRun {
 
     void cut() {
         complete = false;
+    }
+
+    /** What the log says of it; empty = nothing went. */
+    Optional<String> line(Duration elapsed) {
+        long messages = messages();
+        return messages + removedLanes == 0
+                ? Optional.empty()
+                : Optional.of(
+                        ("retention swept queues=%d due=%d segments_deleted=%d txns_purged=%d"
+                                        + " max_wait_evicted=%d partitions_deleted=%d elapsed_ms=%d")
+                                .formatted(
+                                        queues(),
+                                        lanes,
+                                        segments,
+                                        messages,
+                                        evicted,
+                                        removedLanes,
+                                        elapsed.toMillis()));
+    }
+
+    /** Messages gone, by whatever rule. */
+    public long messages() {
+        return retention + completed + evicted;
     }
 
     /** Queues that had lanes that were due. */

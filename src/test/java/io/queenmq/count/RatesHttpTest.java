@@ -41,6 +41,12 @@ class RatesHttpTest {
                             log.text()
                                     .contains(
                                             "INFO io.queenmq.count.QueueRate rates queue=orders push_s="));
+            Await.until(
+                    "a line about the broker",
+                    () ->
+                            log.text()
+                                    .matches(
+                                            "(?s).* rates push_s=[^\n]* p50_push_ms=\\d+\\.\\d p99_push_ms=\\d+\\.\\d [^\n]* parked=\\d+ .*"));
             broker.http().get("/api/v1/pop/queue/orders?subscriptionMode=all&autoAck=true&batch=2");
             Await.until(
                     "a line about the pop",

@@ -49,6 +49,7 @@ class RatesTest {
         activities.stored(2, 10);
         activities.stored(2, 10);
         activities.popped(3);
+        activities.poppedNothing(3);
         activities.delivered(3, 30, 0, false);
         activities.acknowledged(4, 1, 0, 0);
         activities.stored(5, 2);
@@ -59,6 +60,12 @@ class RatesTest {
         assertEquals(
                 "push_s=0.2 pushed_s=2.0 pop_s=0.0 popped_s=0.0 ack_s=0.0 acked_s=0.0",
                 busiest.get(1).line(10));
+        assertEquals(
+                "push_s=0.0 pushed_s=0.0 pop_s=0.1 popped_s=3.0 ack_s=0.0 acked_s=0.0"
+                        + " pop_empty_pct=50.0",
+                busiest.get(0).line(10),
+                "one pop got something, one nothing");
+        assertEquals(" pop_empty_pct=50.0", QueueRate.emptyShare(busiest));
         assertEquals(List.of(), QueueRate.busiest(activities.show(), 10));
     }
 }

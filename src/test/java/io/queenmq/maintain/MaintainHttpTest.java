@@ -7,12 +7,15 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
+import io.queenmq.testkit.LogCapture;
 import io.queenmq.testkit.TestBroker;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -97,6 +100,32 @@ class MaintainHttpTest {
         assertTrue(
                 broker.metrics()
                         .contains("queen_maintain_expired_messages_total{rule=\"retention\"} 3.0"));
+    }
+
+    @Test
+    void aRunThatRemovedSomethingHasALineInTheLog() throws SQLException {
+        try (LogCapture log = new LogCapture()) {
+            http.push("orders", "a", "1", "2");
+            http.push("orders", "b", "3");
+            age();
+            configure("orders", "\"retentionEnabled\":true,\"retentionSeconds\":3600");
+            awaitMessages(0);
+            Await.until(
+                    "a line about it",
+                    () ->
+                            log.text()
+                                    .matches(
+                                            "(?s).*INFO io\\.queenmq\\.maintain\\.RetentionLog retention"
+                                                    + " swept queues=1 due=2 segments_deleted=2"
+                                                    + " txns_purged=3 max_wait_evicted=0"
+                                                    + " partitions_deleted=0 elapsed_ms=\\d+\n.*"));
+        }
+    }
+
+    /** A job that looks and finds nothing says nothing. */
+    @Test
+    void aRoundWithoutEffectHasNoLine() {
+        assertEquals(Optional.empty(), new RetentionRun().line(Duration.ZERO));
     }
 
     @Test
