@@ -289,7 +289,7 @@ public final class Broker implements AutoCloseable {
                             config.report().broker(),
                             new GroupPositions(database, groups, ready),
                             new DeadLetters(database, coldReads, ready, cipher, clock),
-                            new Traces(database, coldReads, mint),
+                            new Traces(config.report().broker(), database, coldReads, mint),
                             switches,
                             quotas,
                             new OnCall(

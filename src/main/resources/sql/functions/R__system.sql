@@ -22,11 +22,67 @@ $$;
 comment on function queen_store.set_job(text, boolean, boolean) is
     'Pauses a background job, lets it run again, or makes it due. Locks: jobs: one row; waits.';
 
+-- queen_store.show_remains: how much of deleted queues, and behind moved or deleted groups, is still
+-- to be removed.
+-- Called by  show_jobs
+-- Locks      none
+-- Returns    a JSON object: each number counted to 10,000; deletedAt is when the first of the
+--            queues was deleted, null = there is none
+-- Cost       3 statements, over at most 10,000 entries of an index each
+create or replace function queen_store.show_remains()
+returns json
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+declare
+    v_counted_max constant integer := 10000;
+    v_queues bigint;
+    v_deleted_at timestamptz;
+    v_lanes bigint;
+    v_groups bigint;
+begin
+    select count(*), min(q.deleted_at) into v_queues, v_deleted_at
+    from (
+        select q.deleted_at
+        from queen_store.queues q
+        where q.deleted_at is not null
+        order by q.id
+        limit v_counted_max) q;
+    select count(*) into v_lanes
+    from (
+        select
+        from queen_store.queues q
+        cross join lateral (
+            select
+            from queen_store.partitions p
+            where p.queue_id = q.id
+            offset 0) p
+        where q.deleted_at is not null
+        limit v_counted_max) l;
+    select count(*) into v_groups
+    from (
+        select
+        from queen_store.groups g
+        where g.swept_generation < g.generation
+        limit v_counted_max) g;
+    return json_build_object(
+        'queues', v_queues, 'partitions', v_lanes, 'groups', v_groups,
+        'deletedAt', queen_store.utc_text(v_deleted_at));
+end
+$$;
+comment on function queen_store.show_remains() is
+    'How much of deleted queues and behind groups is still to be removed. Locks: none.';
+
 -- queen_store.show_jobs: background jobs and how they went.
 -- Called by  SystemReads
 -- Locks      none
--- Returns    a JSON object
--- Cost       1 statement over a dozen rows
+-- Returns    a JSON object; progress of cleanup as show_remains says, of others null
+-- Cost       1 statement over a dozen rows, and show_remains
 create or replace function queen_store.show_jobs()
 returns json
 language plpgsql stable parallel safe
@@ -42,7 +98,9 @@ begin
                    'lastEndedAt', queen_store.utc_text(j.last_ended_at),
                    'lastDurationMs', j.last_duration_ms, 'lastSteps', j.last_steps,
                    'lastError', j.last_error,
-                   'lastErrorAt', queen_store.utc_text(j.last_error_at)) order by j.job), '[]'))
+                   'lastErrorAt', queen_store.utc_text(j.last_error_at),
+                   'progress', case when j.job = 'cleanup' then queen_store.show_remains() end)
+                   order by j.job), '[]'))
         from queen.jobs j);
 end
 $$;

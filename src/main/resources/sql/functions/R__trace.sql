@@ -1,13 +1,14 @@
 -- Traces: what applications note about messages, by message and by the names they give it.
 
--- queen_store.add_trace: stores a note about a message, which need not exist.
+-- queen_store.add_trace: stores a note about a message, which need not exist. p_worker is the name
+-- of the broker.
 -- Called by  TraceProcedures
 -- Locks      none: traces, trace_names: new rows
 -- Returns    false = the tenant has no such lane, and nothing was stored
 -- Cost       3 statements: two index probes, one row, and one row per name
 create or replace function queen_store.add_trace(
     p_tenant_id uuid, p_id uuid, p_partition_id bigint, p_transaction_id text, p_group text,
-    p_event_type text, p_data text, p_names text[])
+    p_event_type text, p_data text, p_names text[], p_worker text)
 returns boolean
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
@@ -38,14 +39,15 @@ begin
     values (
         p_id, p_tenant_id, v_queue, v_partition, p_partition_id,
         queen_store.key_of(p_transaction_id), p_transaction_id, p_group, p_event_type, p_data,
-        p_names, current_setting('application_name'), v_now);
+        p_names, p_worker, v_now);
     insert into queen_store.trace_names (tenant_id, name, created_at, trace_id)
     select distinct p_tenant_id, n.name, v_now, p_id
     from unnest(p_names) n (name);
     return true;
 end
 $$;
-comment on function queen_store.add_trace(uuid, uuid, bigint, text, text, text, text, text[]) is
+comment on function queen_store.add_trace(
+    uuid, uuid, bigint, text, text, text, text, text[], text) is
     'Stores what an application notes about a message. Locks: none: traces, trace_names: new rows.';
 
 -- queen_store.list_traces: a page of the notes about one message.

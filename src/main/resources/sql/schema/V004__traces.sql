@@ -37,7 +37,7 @@ comment on column queen_store.traces.consumer_group is 'Group that noted it; __Q
 comment on column queen_store.traces.event_type is 'What kind of note it is, in the words of the application.';
 comment on column queen_store.traces.data is 'The note: JSON, character by character as it was sent.';
 comment on column queen_store.traces.names is 'Names it can be found by, each with a row of trace_names.';
-comment on column queen_store.traces.worker is 'Session that stored it, by its application_name: which broker.';
+comment on column queen_store.traces.worker is 'Broker that stored it: its QUEEN_SERVER_ID, else the name of its host.';
 comment on column queen_store.traces.created_at is 'When it was stored.';
 
 create table queen_store.trace_names (

@@ -8,9 +8,14 @@ import java.util.UUID;
 /** Stores notes. */
 final class TraceProcedures {
     private final Database database;
+    private final String broker;
 
-    TraceProcedures(Database database) {
+    /**
+     * @param broker which one stores them, as they tell
+     */
+    TraceProcedures(Database database, String broker) {
         this.database = database;
+        this.broker = broker;
     }
 
     boolean add(UUID tenant, UUID id, NewTrace trace) {
@@ -21,7 +26,7 @@ final class TraceProcedures {
                             session.connection()
                                     .prepareStatement(
                                             "select queen_store.add_trace("
-                                                    + "?, ?, ?, ?, ?, ?, ?, ?)")) {
+                                                    + "?, ?, ?, ?, ?, ?, ?, ?, ?)")) {
                         statement.setObject(1, tenant);
                         statement.setObject(2, id);
                         statement.setLong(3, trace.partitionNumber());
@@ -34,6 +39,7 @@ final class TraceProcedures {
                                 session.connection()
                                         .createArrayOf(
                                                 "text", trace.names().toArray(String[]::new)));
+                        statement.setString(9, broker);
                         try (ResultSet result = statement.executeQuery()) {
                             return result.next() && result.getBoolean(1);
                         }

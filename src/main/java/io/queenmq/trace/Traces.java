@@ -22,8 +22,11 @@ public final class Traces {
     private final TraceReads reads;
     private final UuidMint mint;
 
-    public Traces(Database database, ColdReads reads, UuidMint mint) {
-        this.procedures = new TraceProcedures(database);
+    /**
+     * @param broker name of this one
+     */
+    public Traces(String broker, Database database, ColdReads reads, UuidMint mint) {
+        this.procedures = new TraceProcedures(database, broker);
         this.reads = new TraceReads(reads);
         this.mint = mint;
     }

@@ -1,6 +1,7 @@
 package io.queenmq.admin;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -12,6 +13,7 @@ import io.queenmq.testkit.TestBroker;
 import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -65,6 +67,34 @@ class SystemHttpTest {
         assertEquals(404, http.post(SYSTEM + "/jobs/none", "{\"runNow\":true}").status());
         assertEquals(400, http.post(SYSTEM + "/jobs/sweep", "{}").status());
         assertEquals(400, http.post(SYSTEM + "/jobs/sweep", "{\"enabled\":1}").status());
+    }
+
+    @Test
+    @Contract("system-1")
+    void theCleanUpBehindADeletedQueueShowsHowFarItIs() {
+        Await.until(
+                "jobs are there",
+                () -> http.get(SYSTEM + "/jobs").json().each("jobs", "name").contains("cleanup"));
+        assertEquals(200, http.post(SYSTEM + "/jobs/cleanup", "{\"enabled\":false}").status());
+        for (String partition : List.of("a", "b", "c")) {
+            http.push("left", partition, "1");
+        }
+        long runs = Long.parseLong(job("cleanup").text("runs"));
+        assertEquals(200, http.delete("/api/v1/resources/queues/left").status());
+        Json progress = job("cleanup").at("progress");
+        assertEquals("1", progress.text("queues"));
+        assertEquals("3", progress.text("partitions"));
+        assertFalse(progress.isNull("deletedAt"));
+        assertTrue(job("sweep").isNull("progress"));
+        assertEquals(
+                200,
+                http.post(SYSTEM + "/jobs/cleanup", "{\"enabled\":true,\"runNow\":true}").status());
+        Await.until("nothing is left", () -> job("cleanup").text("progress", "queues").equals("0"));
+        Json job = job("cleanup");
+        assertEquals("0", job.text("progress", "partitions"));
+        assertTrue(job.isNull("progress", "deletedAt"));
+        Await.until("the run has ended", () -> Long.parseLong(job("cleanup").text("runs")) > runs);
+        assertTrue(job("cleanup").isNull("lastError"));
     }
 
     @Test

@@ -8,10 +8,12 @@ import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.TestBroker;
+import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -21,6 +23,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class TraceHttpTest {
+    private static TestDatabase database;
     private static TestBroker broker;
 
     private Http http;
@@ -28,12 +31,19 @@ class TraceHttpTest {
 
     @BeforeAll
     static void start() {
-        broker = TestBroker.withTenancy();
+        database = TestDatabase.migrated();
+        broker =
+                TestBroker.withEnvironment(
+                        database,
+                        Map.of(
+                                "QUEEN_SERVER_ID", "broker-7",
+                                "QUEEN_TENANCY_HEADER", "true"));
     }
 
     @AfterAll
     static void stop() {
         broker.close();
+        database.close();
     }
 
     /** Each test is a tenant of its own, so that it sees nothing of the others. */
@@ -85,6 +95,7 @@ class TraceHttpTest {
                 trace.names());
         assertEquals(reply.json().text("traceId"), trace.text("id"));
         assertEquals("paid", trace.text("event_type"));
+        assertEquals("broker-7", trace.text("worker_id"));
         assertEquals("g", trace.text("consumer_group"));
         assertEquals("[a, b]", trace.text("trace_names"));
     }
