@@ -42,35 +42,20 @@ final class MessageJson {
     }
 
     /**
-     * @param status of the messages that are shown; null = any
      * @param offset messages of the page that are passed over
      */
-    static JsonBuffer page(
-            MessageReads.Page page,
-            @Nullable String status,
-            int limit,
-            int offset,
-            PayloadCipher cipher) {
+    static JsonBuffer page(MessageReads.Page page, int limit, int offset, PayloadCipher cipher) {
         JsonBuffer json = new JsonBuffer(4_096).raw("{\"messages\":[");
-        boolean unnamed = false;
-        int named = 0;
-        int shown = 0;
-        int passed = 0;
-        for (Message message : page.messages()) {
-            unnamed |= message.queueStatus() != null;
-            named = Math.max(named, message.groupsTotal());
-            boolean wanted = status == null || status.equals(message.status());
-            // Whoever pages comes by every message once, of whatever status.
-            if (passed++ >= offset && wanted) {
-                json.raw(json.endsWith('[') ? "{" : ",{");
-                fields(json, message, message.transactionId(), cipher);
-                json.raw('}');
-                shown++;
-            }
+        List<Message> messages = page.messages();
+        List<Message> shown = messages.subList(Math.min(offset, messages.size()), messages.size());
+        for (Message message : shown) {
+            json.raw(json.endsWith('[') ? "{" : ",{");
+            fields(json, message, message.transactionId(), cipher);
+            json.raw('}');
         }
         json.raw(']');
-        mode(json, unnamed, named);
-        json.raw(",\"total\":").number(shown);
+        mode(json, page.kinds());
+        json.raw(",\"total\":").number(shown.size());
         json.raw(",\"pagination\":{\"limit\":").number(limit);
         json.raw(",\"offset\":").number(offset);
         Place next = page.next();
@@ -84,12 +69,18 @@ final class MessageJson {
         }
         json.raw(",\"complete\":").bool(page.complete());
         if (!page.complete()) {
-            json.raw(",\"advice\":").string("Not all partitions were looked at: name one");
+            json.raw(",\"advice\":");
+            json.string(
+                    next == null
+                            ? "Not all partitions were looked at: name one"
+                            : "Not all messages were looked at: go on with after");
         }
         return json.raw('}');
     }
 
-    private static void mode(JsonBuffer json, boolean unnamed, int named) {
+    private static void mode(JsonBuffer json, MessageReads.Kinds kinds) {
+        boolean unnamed = kinds.unnamed();
+        int named = kinds.named();
         json.raw(",\"mode\":{\"hasQueueMode\":").bool(unnamed);
         json.raw(",\"busGroupsCount\":").number(named).raw(",\"type\":");
         json.string(named > 0 ? unnamed ? "hybrid" : "bus" : unnamed ? "queue" : "none");
@@ -161,7 +152,7 @@ final class MessageJson {
             json.raw(",\"errorMessage\":").string(group.error()).raw('}');
         }
         json.raw(']');
-        mode(json, message.queueStatus() != null, message.groupsTotal());
+        mode(json, new MessageReads.Kinds(message.queueStatus() != null, message.groupsTotal()));
         json.raw(",\"queueConfig\":");
         if (queue == null) {
             json.raw("null");

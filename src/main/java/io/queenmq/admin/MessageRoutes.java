@@ -69,6 +69,7 @@ final class MessageRoutes {
                         namespace == null ? AdminQuery.filter(query, "ns") : namespace,
                         AdminQuery.filter(query, "task"),
                         AdminQuery.filter(query, "search"),
+                        status(query),
                         from == null ? now.minus(DEFAULT_SPAN) : from,
                         // All of the minute that is named.
                         Objects.requireNonNullElse(to, now)
@@ -76,7 +77,7 @@ final class MessageRoutes {
                                 .plus(1, ChronoUnit.MINUTES),
                         MessageJson.place(AdminQuery.filter(query, "after")),
                         limit + offset);
-        exchange.ok(MessageJson.page(messages.list(filter), status(query), limit, offset, cipher));
+        exchange.ok(MessageJson.page(messages.list(filter), limit, offset, cipher));
     }
 
     private static @Nullable String status(Query query) {

@@ -6,6 +6,7 @@ import io.queenmq.db.ColdReads;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
+import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Objects;
@@ -21,6 +22,9 @@ public final class MessageReads {
     /** Bytes of payload of one page: what is beyond is left out. */
     private static final int PAGE_BYTES_MAX = 8 << 20;
 
+    /** Messages of one answer that are looked at for those of a status. */
+    private static final int LOOKED_AT_MAX = 10_000;
+
     /** Groups that are told of one message. */
     private static final int GROUPS_MAX = 1_000;
 
@@ -32,6 +36,7 @@ public final class MessageReads {
      *
      * @param queue null = any; so for the other filters
      * @param transactionId the whole of it
+     * @param status dead_letter, completed, processing or pending
      * @param from inclusive
      * @param to exclusive
      * @param behind where the page begins; null = at the newest
@@ -43,6 +48,7 @@ public final class MessageReads {
             @Nullable String namespace,
             @Nullable String task,
             @Nullable String transactionId,
+            @Nullable String status,
             Instant from,
             Instant to,
             @Nullable Place behind,
@@ -80,7 +86,27 @@ public final class MessageReads {
             @Nullable String queueStatus,
             @Nullable Instant leaseExpiresAt,
             int groupsPassed,
-            int groupsTotal) {}
+            int groupsTotal) {
+        Place place() {
+            return new Place(createdAt, partitionNumber, offset);
+        }
+    }
+
+    /**
+     * Who consumes what was looked at.
+     *
+     * @param unnamed whether pops without a group do
+     * @param named how many named groups there are
+     */
+    public record Kinds(boolean unnamed, int named) {
+        private static final Kinds NONE = new Kinds(false, 0);
+
+        private Kinds and(Message message) {
+            return new Kinds(
+                    unnamed || message.queueStatus() != null,
+                    Math.max(named, message.groupsTotal()));
+        }
+    }
 
     /**
      * Part of a list.
@@ -88,7 +114,8 @@ public final class MessageReads {
      * @param next behind which the next page begins; null = there is none
      * @param complete whether all was looked at that may belong here
      */
-    public record Page(List<Message> messages, @Nullable Place next, boolean complete) {}
+    public record Page(
+            List<Message> messages, Kinds kinds, @Nullable Place next, boolean complete) {}
 
     /**
      * One message.
@@ -115,6 +142,7 @@ public final class MessageReads {
     private record Row(@Nullable Place next, boolean complete, @Nullable Message message) {}
 
     private final ColdQuery<Row> page;
+    private final ColdQuery<Kinds> kinds;
     private final ColdQuery<Found> one;
     private final ColdQuery<Group> groups;
 
@@ -129,6 +157,14 @@ public final class MessageReads {
                                 + " ?::bigint, ?) f left join lateral queen_store.read_messages("
                                 + "f.partition_ids, f.base_offsets, f.offsets, ?) m on true",
                         MessageReads::row);
+        this.kinds =
+                reads.query(
+                        "group_kinds",
+                        "select * from queen_store.group_kinds(?::uuid, ?::text)",
+                        row ->
+                                new Kinds(
+                                        row.column("unnamed").getBoolean(),
+                                        row.column("named").getInt()));
         this.one =
                 reads.query(
                         "find_message",
@@ -160,7 +196,56 @@ public final class MessageReads {
 
     /** Messages, the newest first. */
     public Page list(Filter filter) {
+        String status = filter.status();
+        Page found =
+                status == null
+                        ? page(filter, filter.behind(), filter.limit(), PAGE_BYTES_MAX)
+                        : ofStatus(filter, status);
+        String queue = filter.queue();
+        return found.kinds().equals(Kinds.NONE) && queue != null
+                ? new Page(
+                        found.messages(),
+                        kinds.ask(filter.tenant(), queue).getFirst(),
+                        found.next(),
+                        found.complete())
+                : found;
+    }
+
+    /** A page of hits: looks on, page by page, until it is full or enough was looked at. */
+    private Page ofStatus(Filter filter, String status) {
+        List<Message> hits = new ArrayList<>();
+        Kinds seen = Kinds.NONE;
         Place behind = filter.behind();
+        boolean complete = true;
+        int limit = filter.limit();
+        int bytes = PAGE_BYTES_MAX;
+        int lookedAt = 0;
+        while (lookedAt < LOOKED_AT_MAX) {
+            Page page = page(filter, behind, limit, bytes);
+            complete &= page.complete();
+            for (Message message : page.messages()) {
+                seen = seen.and(message);
+                if (!status.equals(message.status())) {
+                    continue;
+                }
+                if (hits.size() == filter.limit()) {
+                    return new Page(hits, seen, hits.getLast().place(), complete);
+                }
+                hits.add(message);
+                byte[] payload = message.payload();
+                bytes -= payload == null ? 0 : payload.length;
+            }
+            behind = page.next();
+            if (behind == null || hits.size() == filter.limit()) {
+                return new Page(hits, seen, behind, complete);
+            }
+            lookedAt += page.messages().size();
+            limit = PAGE_MAX;
+        }
+        return new Page(hits, seen, behind, false);
+    }
+
+    private Page page(Filter filter, @Nullable Place behind, int limit, int payloadBytes) {
         List<Row> rows =
                 page.ask(
                         filter.tenant(),
@@ -174,12 +259,14 @@ public final class MessageReads {
                         behind == null ? null : time(behind.createdAt()),
                         behind == null ? null : behind.partitionNumber(),
                         behind == null ? null : behind.offset(),
-                        filter.limit(),
-                        PAGE_BYTES_MAX);
-        return new Page(
-                rows.stream().map(Row::message).filter(Objects::nonNull).toList(),
-                rows.getFirst().next(),
-                rows.getFirst().complete());
+                        limit,
+                        payloadBytes);
+        List<Message> messages = rows.stream().map(Row::message).filter(Objects::nonNull).toList();
+        Kinds seen = Kinds.NONE;
+        for (Message message : messages) {
+            seen = seen.and(message);
+        }
+        return new Page(messages, seen, rows.getFirst().next(), rows.getFirst().complete());
     }
 
     /**

@@ -13,6 +13,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -225,10 +226,64 @@ class MessageHttpTest {
         Json dead = list("?queue=orders&status=dead_letter");
         assertEquals(List.of("dead"), dead.each("messages", "transactionId"));
         assertEquals("1", dead.text("total"));
-        assertEquals(0, list("?queue=orders&status=dead_letter&limit=2").size("messages"));
-        Json second = list("?queue=orders&status=dead_letter&limit=2&offset=2");
-        assertEquals(List.of("dead"), second.each("messages", "transactionId"));
+        Json one = list("?queue=orders&status=dead_letter&limit=1");
+        assertEquals(List.of("dead"), one.each("messages", "transactionId"));
+        assertEquals(0, list("?queue=orders&status=dead_letter&limit=2&offset=1").size("messages"));
         assertEquals(400, http.get("/api/v1/messages?status=odd").status());
+    }
+
+    /** Pages are cut by hits: none of them is short while there are more. */
+    @Test
+    @Contract("message-3")
+    void aPageOfAStatusIsFullWhileThereAreMore() {
+        for (int i = 0; i < 9; i++) {
+            push("orders", "p", "m" + i);
+        }
+        http.pop("orders", "batch=4&autoAck=true");
+        Json first = list("?queue=orders&status=completed&limit=3");
+        assertEquals(List.of("m3", "m2", "m1"), first.each("messages", "transactionId"));
+        assertTrue(first.bool("hasMore"));
+        assertTrue(first.bool("complete"));
+        Json second = list("?queue=orders&status=completed&limit=3&after=" + first.text("next"));
+        assertEquals(List.of("m0"), second.each("messages", "transactionId"));
+        assertTrue(second.isNull("next"));
+        assertEquals(
+                List.of("m1", "m0"),
+                list("?queue=orders&status=completed&limit=3&offset=2")
+                        .each("messages", "transactionId"));
+    }
+
+    /** Goal: a hit behind very many others does not cost a walk over all of them. */
+    @Test
+    @Contract("message-3")
+    void aSearchForAStatusEndsAfterTenThousandAndTellsWhereToGoOn() {
+        push("orders", "p", "dead");
+        http.ack(http.pop("orders", "batch=1").json(), 0, "dlq");
+        List<String> thousand = Collections.nCopies(1_000, Http.item("orders", "p", null, "0"));
+        for (int i = 0; i < 11; i++) {
+            http.pushItems(thousand);
+        }
+        Json first = list("?queue=orders&status=dead_letter&limit=1000");
+        assertEquals(0, first.size("messages"));
+        assertFalse(first.bool("complete"));
+        assertTrue(first.bool("hasMore"));
+        assertEquals("queue", first.text("mode", "type"));
+        Json rest = list("?queue=orders&status=dead_letter&limit=1000&after=" + first.text("next"));
+        assertEquals(List.of("dead"), rest.each("messages", "transactionId"));
+        assertTrue(rest.bool("complete"));
+    }
+
+    @Test
+    @Contract("message-1")
+    void anEmptyPageTellsWhoConsumesTheQueue() {
+        push("orders", "p", "1");
+        http.pop("orders", "consumerGroup=g&subscriptionMode=all&batch=1");
+        http.pop("orders", "batch=1");
+        Json empty = list("?queue=orders&from=2000-01-01&to=2000-01-02");
+        assertEquals(0, empty.size("messages"));
+        assertEquals("hybrid", empty.text("mode", "type"));
+        assertEquals("1", empty.text("mode", "busGroupsCount"));
+        assertEquals("none", list("?queue=other").text("mode", "type"));
     }
 
     @Test
