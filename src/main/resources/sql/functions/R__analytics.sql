@@ -20,14 +20,15 @@ comment on function queen_store.bucket_at(integer, timestamptz) is
 -- Called by  report_queues, fold_counts
 -- Locks      queue_buckets, by key; totals: the row; waits
 -- Returns    nothing
--- Cost       2 statements: 3 rows per queue, and the row of totals where messages were stored or
---            given up. An array may be null: nothing of that kind happened
+-- Cost       2 statements: 3 rows per queue, and the row of totals where messages were stored,
+--            given up or acknowledged (p_acked: of all queues, and for the totals alone). An array
+--            may be null: nothing of that kind happened
 create or replace function queen_store.add_buckets(
     p_at timestamptz, p_queue_ids integer[], p_push_requests bigint[], p_push_messages bigint[],
     p_pops bigint[], p_pop_messages bigint[], p_empty_pops bigint[], p_ack_requests bigint[],
     p_acks bigint[], p_failed_acks bigint[], p_conflated bigint[], p_transactions bigint[],
     p_lanes_made bigint[], p_lanes_removed bigint[], p_dead_letters bigint[],
-    p_lag_ms_sum bigint[], p_lag_ms_max bigint[])
+    p_lag_ms_sum bigint[], p_lag_ms_max bigint[], p_acked bigint default 0)
 returns void
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
@@ -72,16 +73,17 @@ begin
         lag_ms_max = greatest(b.lag_ms_max, excluded.lag_ms_max);
     v_messages := (select coalesce(sum(m), 0) from unnest(p_push_messages) m);
     v_dead_letters := (select coalesce(sum(m), 0) from unnest(p_dead_letters) m);
-    if v_messages <> 0 or v_dead_letters <> 0 then
+    if v_messages <> 0 or v_dead_letters <> 0 or p_acked <> 0 then
         update queen_store.totals t
         set push_messages = t.push_messages + v_messages,
+            acked = t.acked + p_acked,
             dead_letters = t.dead_letters + v_dead_letters;
     end if;
 end
 $$;
 comment on function queen_store.add_buckets(
     timestamptz, integer[], bigint[], bigint[], bigint[], bigint[], bigint[], bigint[], bigint[],
-    bigint[], bigint[], bigint[], bigint[], bigint[], bigint[], bigint[], bigint[]) is
+    bigint[], bigint[], bigint[], bigint[], bigint[], bigint[], bigint[], bigint[], bigint) is
     'Adds what happened to queues to the buckets of all widths. Locks: queue_buckets, by key; totals: the row; waits.';
 
 -- queen_store.register_broker: notes that a broker has begun to report.

@@ -96,7 +96,8 @@ begin
     counted as materialized (
         select queen_store.add_counts(
             array_agg(a.queue_id), array_agg(a.group_id), null, null, array_agg(a.passed), null,
-            array_agg(a.ended), array_agg(a.filed), null, false) as done
+            array_agg(a.ended), array_agg(a.filed), null, false,
+            array_agg(greatest(a.passed - coalesce(a.filed, 0), 0))) as done
         from answer a
         where coalesce(a.passed, a.ended, a.filed) is not null),
     -- Lanes given back with messages left: a parked pop of a broker may take them at commit.

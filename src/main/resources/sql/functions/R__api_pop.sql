@@ -113,7 +113,7 @@ begin
                 select queen_store.add_counts(
                     array_agg(v_queue_id), array_agg(v_group_id), null, null,
                     array_agg(c.passed), array_agg(c.granted), array_agg(c.ended), null, null,
-                    false) as done
+                    false, array_agg(c.passed)) as done
                 from claimed c),
             -- What was too much to come with the claim; segments do not change.
             rest as materialized (

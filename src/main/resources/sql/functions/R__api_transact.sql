@@ -236,7 +236,11 @@ begin
         return next;
     end loop;
     perform queen_store.add_counts(
-        v_queue_ids, v_group_ids, null, null, v_passed, null, v_ended, v_filed, null, false);
+        v_queue_ids, v_group_ids, null, null, v_passed, null, v_ended, v_filed, null, false,
+        array(
+            select greatest(i.passed - coalesce(i.filed, 0), 0)
+            from unnest(v_passed, v_filed) with ordinality i (passed, filed, ordinal)
+            order by i.ordinal));
     -- Lanes given back with messages left: a parked pop of a broker may take them at commit.
     perform queen.wake(v_freed_lanes, v_freed_queue_ids);
 end

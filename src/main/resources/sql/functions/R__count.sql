@@ -11,41 +11,46 @@
 -- Locks      none: count_deltas: new rows
 -- Returns    nothing
 -- Cost       1 statement, one row per (queue, group) that changed; none where nothing did. An array
---            may be null: nothing of that kind changed
+--            may be null: nothing of that kind changed. p_acked is what acknowledgements completed
+--            of what the group passed, and part of no sum of messages
 create or replace function queen_store.add_counts(
     p_queue_ids integer[], p_group_ids integer[], p_lanes bigint[], p_stored bigint[],
     p_passed bigint[], p_granted bigint[], p_ended bigint[], p_dead_letters bigint[],
-    p_bytes bigint[], p_recount boolean)
+    p_bytes bigint[], p_recount boolean, p_acked bigint[] default null)
 returns void
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
     insert into queen_store.count_deltas (
-        queue_id, group_id, lanes, stored, passed, granted, ended, dead_letters, bytes, recount)
+        queue_id, group_id, lanes, stored, passed, granted, ended, dead_letters, bytes, acked,
+        recount)
     select s.*, p_recount
     from (
         select i.queue_id, i.group_id, sum(coalesce(i.lanes, 0)) as lanes,
                sum(coalesce(i.stored, 0)) as stored, sum(coalesce(i.passed, 0)) as passed,
                sum(coalesce(i.granted, 0)) as granted, sum(coalesce(i.ended, 0)) as ended,
                sum(coalesce(i.dead_letters, 0)) as dead_letters,
-               sum(coalesce(i.bytes, 0)) as bytes
+               sum(coalesce(i.bytes, 0)) as bytes, sum(coalesce(i.acked, 0)) as acked
         from unnest(p_queue_ids, p_group_ids, p_lanes, p_stored, p_passed, p_granted, p_ended,
-                    p_dead_letters, p_bytes)
-            i (queue_id, group_id, lanes, stored, passed, granted, ended, dead_letters, bytes)
+                    p_dead_letters, p_bytes, p_acked)
+            i (queue_id, group_id, lanes, stored, passed, granted, ended, dead_letters, bytes,
+               acked)
         where i.queue_id is not null
         group by i.queue_id, i.group_id) s
     where p_recount
        or s.lanes <> 0 or s.stored <> 0 or s.passed <> 0 or s.granted <> 0 or s.ended <> 0
-       or s.dead_letters <> 0 or s.bytes <> 0;
+       or s.dead_letters <> 0 or s.bytes <> 0 or s.acked <> 0;
 end
 $$;
 comment on function queen_store.add_counts(
     integer[], integer[], bigint[], bigint[], bigint[], bigint[], bigint[], bigint[], bigint[],
-    boolean) is
+    boolean, bigint[]) is
     'Says what has changed of queues and groups. Locks: none: count_deltas: new rows.';
 
 -- queen_store.flush_counts: what the commits of a broker have changed since it said so last.
+-- Nothing but acknowledgements moves cursors there: what they did not file as dead letters they
+-- have completed.
 -- Commits without a flush, for a walk finds what is lost: called by brokers in autocommit only.
 -- Called by  CountProcedures
 -- Locks      none: count_deltas: new rows
@@ -72,7 +77,12 @@ begin
             order by i.ordinal),
         array_fill(0, array[cardinality(p_queue_ids)]) || p_group_ids,
         null, p_stored || v_nothing_of_groups, v_nothing || p_passed, v_nothing || p_granted,
-        v_nothing || p_ended, v_nothing || p_dead_letters, p_bytes || v_nothing_of_groups, false);
+        v_nothing || p_ended, v_nothing || p_dead_letters, p_bytes || v_nothing_of_groups, false,
+        v_nothing || array(
+            select greatest(i.passed - i.dead_letters, 0)
+            from unnest(p_passed, p_dead_letters) with ordinality
+                i (passed, dead_letters, ordinal)
+            order by i.ordinal));
     perform set_config('synchronous_commit', 'off', true);
 end
 $$;
@@ -114,6 +124,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_folded integer;
+    v_acked bigint;
     v_queue_ids integer[];
     v_stored bigint[];
     v_lanes_made bigint[];
@@ -132,8 +143,8 @@ begin
     summed as materialized (
         select t.queue_id, t.group_id, sum(t.lanes) as lanes, sum(t.stored) as stored,
                sum(t.passed) as passed, sum(t.granted) as granted, sum(t.ended) as ended,
-               sum(t.dead_letters) as dead_letters, sum(t.bytes) as bytes,
-               bool_or(t.recount) as recount,
+               sum(t.acked) as acked, sum(t.dead_letters) as dead_letters,
+               sum(t.bytes) as bytes, bool_or(t.recount) as recount,
                sum(greatest(t.lanes, 0)) as lanes_made, sum(greatest(-t.lanes, 0)) as lanes_removed,
                sum(greatest(t.dead_letters, 0)) as given_up
         from taken t
@@ -145,9 +156,9 @@ begin
     ),
     added as (
         insert into queen_store.counts as c (
-            queue_id, group_id, lanes, stored, passed, granted, ended, dead_letters, counted_at,
-            recount_at)
-        select s.queue_id, s.group_id, s.lanes, s.stored, s.passed, s.granted, s.ended,
+            queue_id, group_id, lanes, stored, passed, granted, ended, acked, dead_letters,
+            counted_at, recount_at)
+        select s.queue_id, s.group_id, s.lanes, s.stored, s.passed, s.granted, s.ended, s.acked,
                s.dead_letters, clock_timestamp(),
                case when s.recount or s.group_id = 0 then clock_timestamp() end
         from summed s
@@ -155,7 +166,7 @@ begin
         on conflict (queue_id, group_id) do update
         set lanes = c.lanes + excluded.lanes, stored = c.stored + excluded.stored,
             passed = c.passed + excluded.passed, granted = c.granted + excluded.granted,
-            ended = c.ended + excluded.ended,
+            ended = c.ended + excluded.ended, acked = c.acked + excluded.acked,
             dead_letters = c.dead_letters + excluded.dead_letters,
             counted_at = excluded.counted_at,
             recount_at = case
@@ -182,15 +193,16 @@ begin
         from summed s
         group by s.queue_id
     )
-    select (select count(*) from taken), array_agg(h.queue_id), array_agg(h.stored),
-           array_agg(h.lanes_made), array_agg(h.lanes_removed), array_agg(h.given_up)
-    into v_folded, v_queue_ids, v_stored, v_lanes_made, v_lanes_removed, v_dead_letters
+    select (select count(*) from taken), (select coalesce(sum(t.acked), 0) from taken t),
+           array_agg(h.queue_id), array_agg(h.stored), array_agg(h.lanes_made),
+           array_agg(h.lanes_removed), array_agg(h.given_up)
+    into v_folded, v_acked, v_queue_ids, v_stored, v_lanes_made, v_lanes_removed, v_dead_letters
     from happened h
     where h.stored > 0 or h.lanes_made > 0 or h.lanes_removed > 0 or h.given_up > 0;
-    if v_queue_ids is not null then
+    if v_queue_ids is not null or v_acked <> 0 then
         perform queen_store.add_buckets(
             clock_timestamp(), v_queue_ids, null, v_stored, null, null, null, null, null, null,
-            null, null, v_lanes_made, v_lanes_removed, v_dead_letters, null, null);
+            null, null, v_lanes_made, v_lanes_removed, v_dead_letters, null, null, v_acked);
     end if;
     perform set_config('synchronous_commit', 'off', true);
     return v_folded;
@@ -208,8 +220,8 @@ comment on function queen_store.fold_counts(integer) is
 create or replace function queen_store.running_counts(p_queue_ids integer[])
 returns table (
     queue_id integer, group_id integer, lanes bigint, stored bigint, passed bigint,
-    granted bigint, ended bigint, dead_letters bigint, behind bigint, counted_at timestamptz,
-    walked_at timestamptz, recount_at timestamptz)
+    granted bigint, ended bigint, acked bigint, dead_letters bigint, behind bigint,
+    counted_at timestamptz, walked_at timestamptz, recount_at timestamptz)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
@@ -219,15 +231,15 @@ begin
     return query
     select r.queue_id, r.group_id, sum(r.lanes)::bigint, sum(r.stored)::bigint,
            sum(r.passed)::bigint, sum(r.granted)::bigint, sum(r.ended)::bigint,
-           sum(r.dead_letters)::bigint, sum(r.behind)::bigint, max(r.counted_at),
-           max(r.walked_at), max(r.recount_at)
+           sum(r.acked)::bigint, sum(r.dead_letters)::bigint, sum(r.behind)::bigint,
+           max(r.counted_at), max(r.walked_at), max(r.recount_at)
     from (
-        select c.queue_id, c.group_id, c.lanes, c.stored, c.passed, c.granted, c.ended,
+        select c.queue_id, c.group_id, c.lanes, c.stored, c.passed, c.granted, c.ended, c.acked,
                c.dead_letters, c.behind, c.counted_at, c.walked_at, c.recount_at
         from queen_store.counts c
         where c.queue_id = any (p_queue_ids)
         union all
-        select d.queue_id, d.group_id, d.lanes, d.stored, d.passed, d.granted, d.ended,
+        select d.queue_id, d.group_id, d.lanes, d.stored, d.passed, d.granted, d.ended, d.acked,
                d.dead_letters, 0, null, null,
                case when d.recount then clock_timestamp() end
         from queen_store.count_deltas d
@@ -244,7 +256,7 @@ comment on function queen_store.running_counts(integer[]) is
 -- Called by  StatisticsProcedures, read_counts
 -- Locks      none
 -- Returns    one row per queue of the page (group 0: lanes, messages kept, unread those that the
---            slowest named group has not consumed, else the group of pops without one, else all),
+--            slowest consumer has not consumed, as lane_places says who is one, else all),
 --            and one per group of each: lanes with a cursor, messages not consumed (unread, too),
 --            lanes that have such, messages leased (a lease that ran out over 10 minutes ago does
 --            not count) and leased now, dead letters, up to 100 lanes with the oldest unread
@@ -322,7 +334,8 @@ begin
                     then count(*) filter (where p.unread > 0) over (order by p.number) end
                    as ordinal
         from queen_store.lane_places(v_ids, null) with ordinality p (
-            id, kept, group_id, is_unnamed, committed, unread, touched, leased, live, number)
+            id, kept, group_id, is_unnamed, committed, unread, touched, leased, live, is_consumer,
+            number)
         where p.group_id is not null
     ),
     waiting as materialized (
@@ -349,7 +362,7 @@ begin
     ),
     slowest as (
         select p.id,
-               coalesce(max(p.unread) filter (where not p.is_unnamed), max(p.unread)) as unread,
+               coalesce(max(p.unread) filter (where p.is_consumer), max(p.unread)) as unread,
                count(*) filter (where p.live > 0) as leases
         from place p
         group by p.id
@@ -773,14 +786,16 @@ comment on function queen_store.drop_counts(integer) is
 -- Returns    one row per live queue of these that something is known of (group 0), and one per
 --            group of it. What a group has not consumed is null where it is not registered, for
 --            then it has a place only in lanes it has popped; of the queue it is that of the
---            slowest named group, else of the group of pops without one, else all. stored is that
---            of the queue, passed of the group. age_seconds is -1 while a walk is wanted
+--            slowest consumer, as lane_places says who is one, else all. stored is that
+--            of the queue; acked is what acknowledgements have completed ever since, of a queue
+--            those of all its groups, deleted ones included. age_seconds is -1 while a walk is
+--            wanted
 -- Cost       1 statement: the rows of these queues, and all of count_deltas
 create or replace function queen_store.told_amounts(p_queue_ids integer[])
 returns table (
     queue_id integer, group_id integer, lanes bigint, messages bigint, pending bigint,
     processing bigint, completed bigint, dead_letters bigint, behind bigint, stored bigint,
-    passed bigint, age_seconds integer)
+    acked bigint, age_seconds integer)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
@@ -799,13 +814,18 @@ begin
     ),
     queue as materialized (
         select r.queue_id, r.lanes, greatest(r.stored - r.passed, 0) as messages, r.stored,
-               r.passed, r.dead_letters, r.behind, r.age_seconds
+               a.acked, r.dead_letters, r.behind, r.age_seconds
         from running r
         join queen_store.queues q on q.id = r.queue_id and q.deleted_at is null
+        join (
+            select r.queue_id, sum(r.acked)::bigint as acked
+            from running r
+            group by r.queue_id) a on a.queue_id = r.queue_id
         where r.group_id = 0
     ),
     consumer as materialized (
-        select q.queue_id, g.id as group_id, g.name = '__QUEUE_MODE__' as is_unnamed, q.messages,
+        select q.queue_id, g.id as group_id,
+               g.name <> '__QUEUE_MODE__' or g.consumed_at is not null as is_consumer, q.messages,
                coalesce(r.lanes, 0) as lanes,
                case when coalesce(g.seek_rule, g.start_rule) is not null
                     then least(greatest(q.stored + coalesce(r.stored - r.passed, 0), 0),
@@ -813,19 +833,19 @@ begin
                    as pending,
                greatest(coalesce(r.granted - r.ended, 0), 0) as leased,
                coalesce(r.dead_letters, 0) as dead_letters, coalesce(r.behind, 0) as behind,
-               q.stored, coalesce(r.passed, 0) as passed,
+               q.stored, coalesce(r.acked, 0) as acked,
                coalesce(r.age_seconds, -1) as age_seconds
         from queue q
         join queen_store.groups g on g.queue_id = q.queue_id and g.is_known
         left join running r on r.queue_id = q.queue_id and r.group_id = g.id
     ),
     total as (
-        select q.queue_id, q.lanes, q.messages, q.stored, q.passed, q.dead_letters, q.behind,
-               q.age_seconds, coalesce(c.pending_named, c.pending, q.messages) as pending,
+        select q.queue_id, q.lanes, q.messages, q.stored, q.acked, q.dead_letters, q.behind,
+               q.age_seconds, coalesce(c.pending_most, c.pending, q.messages) as pending,
                coalesce(c.leased, 0) as leased, coalesce(c.dead_letters, 0) as given_up
         from queue q
         left join (
-            select c.queue_id, max(c.pending) filter (where not c.is_unnamed) as pending_named,
+            select c.queue_id, max(c.pending) filter (where c.is_consumer) as pending_most,
                    max(c.pending) as pending, sum(c.leased)::bigint as leased,
                    sum(c.dead_letters)::bigint as dead_letters
             from consumer c
@@ -833,13 +853,13 @@ begin
     )
     select t.queue_id, 0, t.lanes, t.messages, t.pending, least(t.leased, t.pending),
            greatest(t.messages - t.pending - t.dead_letters - t.given_up, 0),
-           t.dead_letters + t.given_up, t.behind, t.stored, t.passed, t.age_seconds
+           t.dead_letters + t.given_up, t.behind, t.stored, t.acked, t.age_seconds
     from total t
     union all
     select c.queue_id, c.group_id, c.lanes, c.messages, c.pending, least(c.leased, c.pending),
            case when c.pending is not null
                 then greatest(c.messages - c.pending - c.dead_letters, 0) end,
-           c.dead_letters, c.behind, c.stored, c.passed, c.age_seconds
+           c.dead_letters, c.behind, c.stored, c.acked, c.age_seconds
     from consumer c;
 end
 $$;

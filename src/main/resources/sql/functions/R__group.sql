@@ -407,13 +407,15 @@ comment on function queen_store.last_before(bigint[], timestamptz[]) is
 -- Returns    one row per lane that exists and group of its queue (p_group_id null = all of them); a
 --            lane without one has a row whose group_id is null. unread is null where the group has
 --            no place. leased = messages under a lease that is live or ran out in the last ten
---            minutes, live = under a live one; touched = the group has a cursor there
+--            minutes, live = under a live one; touched = the group has a cursor there; is_consumer
+--            is false of pops without a group that have never acknowledged anything: a poll that
+--            somebody made once holds nothing up
 -- Cost       2 statements: a few index probes per lane and 1 per group of it; that of last_before
 --            for groups without a cursor that begin at an instant
 create or replace function queen_store.lane_places(p_partition_ids bigint[], p_group_id integer)
 returns table (
     partition_id bigint, kept bigint, group_id integer, is_unnamed boolean, committed bigint,
-    unread bigint, touched boolean, leased bigint, live bigint)
+    unread bigint, touched boolean, leased bigint, live bigint, is_consumer boolean)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -428,7 +430,8 @@ declare
 begin
     return query
     with place as materialized (
-        select l.*, g.id as group_id, g.name = '__QUEUE_MODE__' as is_unnamed, g.rule, g.at,
+        select l.*, g.id as group_id, g.name = '__QUEUE_MODE__' as is_unnamed,
+               g.name <> '__QUEUE_MODE__' or g.consumed_at is not null as is_consumer, g.rule, g.at,
                c.committed, c.batch_end, c.lease_expires_at
         from (
             select i.id, p.*
@@ -440,7 +443,8 @@ begin
                 limit 1) p
             offset 0) l
         left join lateral (
-            select g.id, g.name, g.generation, coalesce(g.seek_rule, g.start_rule) as rule,
+            select g.id, g.name, g.generation, g.consumed_at,
+                   coalesce(g.seek_rule, g.start_rule) as rule,
                    case when g.seek_rule is null then g.start_at else g.seek_at end as at
             from queen_store.groups g
             where g.queue_id = l.queue_id and (p_group_id is null or g.id = p_group_id)
@@ -474,7 +478,8 @@ begin
            p.last_offset - e.committed, p.committed is not null,
            case when p.lease_expires_at > v_now - interval '10 minutes'
                 then p.batch_end - p.committed else 0 end,
-           case when p.lease_expires_at > v_now then p.batch_end - p.committed else 0 end
+           case when p.lease_expires_at > v_now then p.batch_end - p.committed else 0 end,
+           p.is_consumer
     from place p
     left join begun b on b.id = p.id and b.group_id = p.group_id
     cross join lateral (

@@ -171,7 +171,7 @@ comment on function queen_store.show_parked(uuid, timestamptz, timestamptz, text
 -- queen_store.show_retention: what the storage jobs removed, by bucket.
 -- Called by  AnalyticsReads
 -- Locks      none
--- Returns    a JSON object; p_group_by is namespace, task or queue, null = without rows. Queues
+-- Returns    a JSON object; p_group_by is namespace, task or queue, null = rows is left out. Queues
 --            that are gone count in the sums, and in rows by their name alone
 -- Cost       2 statements: the history of the time
 create or replace function queen_store.show_retention(
@@ -239,18 +239,23 @@ begin
                 order by sum(g.messages) desc, 1
                 limit 10000) k
         )
-        select json_build_object(
-            'timeRange', queen_store.time_range(p_from, p_to), 'bucketMinutes', v_minutes,
-            'series', coalesce((select s.points from series s), '[]'),
-            'totals', json_build_object(
-                'retentionMsgs', coalesce(sum(g.retention), 0),
-                'completedRetentionMsgs', coalesce(sum(g.completed), 0),
-                'evictionMsgs', coalesce(sum(g.evicted), 0),
-                'totalMsgs', coalesce(sum(g.messages), 0),
-                'eventCount', coalesce(sum(g.steps), 0)),
-            'rows', case when p_group_by is not null
-                         then coalesce((select k.rows from keyed k), '[]') end)
-        from gone g);
+        select case
+            when p_group_by is null then json_build_object(
+                'timeRange', a.range, 'bucketMinutes', v_minutes, 'series', a.series,
+                'totals', a.totals)
+            else json_build_object(
+                'timeRange', a.range, 'bucketMinutes', v_minutes, 'series', a.series,
+                'totals', a.totals, 'rows', coalesce((select k.rows from keyed k), '[]')) end
+        from (
+            select queen_store.time_range(p_from, p_to) as range,
+                   coalesce((select s.points from series s), '[]') as series,
+                   json_build_object(
+                       'retentionMsgs', coalesce(sum(g.retention), 0),
+                       'completedRetentionMsgs', coalesce(sum(g.completed), 0),
+                       'evictionMsgs', coalesce(sum(g.evicted), 0),
+                       'totalMsgs', coalesce(sum(g.messages), 0),
+                       'eventCount', coalesce(sum(g.steps), 0)) as totals
+            from gone g) a);
 end
 $$;
 comment on function queen_store.show_retention(
@@ -312,6 +317,9 @@ begin
                 where (p_queue is null or q.name = p_queue)
                   and (p_namespace is null or q.namespace = p_namespace)
                   and (p_task is null or q.task = p_task)) k
+            -- The row of all is there without any queue, too.
+            union all
+            select null, '', null, null
         ),
         parked as materialized (
             select p.queue_id, p.bucket, sum(p.parked) as parked
@@ -356,7 +364,7 @@ begin
                                 coalesce(sum(q.pushed), 0) + coalesce(sum(q.popped), 0) desc,
                                 m.key) as place
             from member m
-            join queue q on q.id = m.id
+            left join queue q on q.id = m.id
             group by m.key
         ),
         point as materialized (
@@ -393,7 +401,8 @@ begin
         ),
         shown as materialized (
             select m.key, json_build_object(
-                       'key', case when m.key <> '' then substr(m.key, 2) end, 'queues', count(*),
+                       'key', case when m.key <> '' then substr(m.key, 2) end,
+                       'queues', count(q.id),
                        'namespace', case when p_group_by = 'queue' then max(m.namespace) end,
                        'task', case when p_group_by = 'queue' then max(m.task) end,
                        'window', json_build_object(
@@ -419,7 +428,8 @@ begin
                            'retainedBytes', coalesce(sum(q.retained_bytes), 0),
                            'partitions', coalesce(sum(q.lanes), 0),
                            'groups', coalesce(sum(q.groups), 0),
-                           'queuesWithoutGroup', count(*) filter (where q.groups is null),
+                           'queuesWithoutGroup',
+                               count(q.id) filter (where q.groups is null),
                            'pendingWithoutGroup',
                                coalesce(sum(q.pending) filter (where q.groups is null), 0),
                            'queuesTouched',
@@ -429,7 +439,7 @@ begin
                                count(*) filter (where q.pushed > 0 or q.popped > 0))) as shown,
                    min(t.place) as place
             from member m
-            join queue q on q.id = m.id
+            left join queue q on q.id = m.id
             join top t on t.key = m.key
             join series s on s.key = m.key
             group by m.key
@@ -609,8 +619,9 @@ comment on function queen_store.gauge_json(numeric, numeric, numeric, numeric) i
 -- queen_store.show_system_metrics: what brokers used of their machines, by bucket and broker.
 -- Called by  AnalyticsReads
 -- Locks      none
--- Returns    a JSON object, the oldest bucket first; p_broker null = of all brokers
--- Cost       that of choose_buckets, and the samples of the time
+-- Returns    a JSON object, the oldest bucket first; p_broker null = of all brokers. All that
+--            reported in that time are there; replicaCount and alive are about its end, or now
+-- Cost       those of choose_buckets and broker_replicas, and the samples of the time
 create or replace function queen_store.show_system_metrics(
     p_from timestamptz, p_to timestamptz, p_broker text)
 returns json
@@ -622,16 +633,27 @@ set jit = off
 as $$
 declare
     v_minutes integer;
+    v_end timestamptz := least(p_to, clock_timestamp());
 begin
     -- No queue: the length of the time alone.
     select c.minutes into v_minutes
     from queen_store.choose_buckets(
         null, '', '', '', p_from, p_to, false) c;
     return (
-        with gauge as materialized (
+        with process as materialized (
+            select r.* from queen_store.broker_replicas(p_broker) r
+        ),
+        broker as materialized (
+            select p.replica_id, max(p.name) as name, max(p.port) as port,
+                   array_agg(p.broker_id) as ids
+            from process p
+            group by p.replica_id
+        ),
+        gauge as materialized (
             -- In floats: in numerics it takes seconds to add up some months.
-            select s.broker_id, s.bucket, count(*) as samples, max(s.sampled_at) as last_at,
-                   min(s.sampled_at) as first_at, avg(s.at) as at,
+            select s.replica_id, s.bucket, count(*) as samples, max(s.sampled_at) as last_at,
+                   avg(s.uptime) as uptime, min(s.uptime) as uptime_min,
+                   max(s.uptime) as uptime_max,
                    avg(s.cpu_user) as cpu_user, min(s.cpu_user) as cpu_user_min,
                    max(s.cpu_user) as cpu_user_max, avg(s.cpu_system) as cpu_system,
                    min(s.cpu_system) as cpu_system_min, max(s.cpu_system) as cpu_system_max,
@@ -644,20 +666,23 @@ begin
                    avg(s.pool_active) as pool_active, min(s.pool_active) as pool_active_min,
                    max(s.pool_active) as pool_active_max
             from (
-                select s.*, queen_store.bucket_at(v_minutes, s.sampled_at) as bucket,
-                       date_part('epoch', s.sampled_at) as at,
+                select s.*, p.replica_id,
+                       queen_store.bucket_at(v_minutes, s.sampled_at) as bucket,
+                       date_part('epoch', s.sampled_at - p.started_at) as uptime,
                        s.cpu_user_us * (10.0::double precision / s.span_ms) as cpu_user,
                        s.cpu_system_us * (10.0::double precision / s.span_ms) as cpu_system
                 from queen_store.broker_samples s
+                join process p on p.broker_id = s.broker_id
                 where s.sampled_at >= queen_store.bucket_at(v_minutes, p_from)
                   and s.sampled_at <= p_to
-                  and (p_broker is null or s.broker_id = any (array(
-                      select b.id from queen_store.brokers b where b.name = p_broker)))
                 offset 0) s
             group by 1, 2
         ),
         point as materialized (
-            select g.broker_id, b.name, b.port, g.bucket, json_build_object(
+            select g.replica_id, b.name, b.port, g.bucket,
+                   g.last_at > v_end - greatest(
+                       interval '2 minutes', l.span_ms * interval '2 ms') as is_alive,
+                   json_build_object(
                        'timestamp', queen_store.bucket_text(g.bucket), 'sampleCount', g.samples,
                        'metrics', json_build_object(
                            'cpu', json_build_object(
@@ -683,31 +708,33 @@ begin
                                    g.pool_active, g.pool_active_min,
                                    g.pool_active_max, l.pool_active)),
                            'uptime_seconds', queen_store.gauge_json(
-                               g.at::numeric - extract(epoch from b.started_at),
-                               extract(epoch from g.first_at - b.started_at),
-                               extract(epoch from g.last_at - b.started_at),
-                               extract(epoch from g.last_at - b.started_at)),
+                               g.uptime::numeric, g.uptime_min::numeric,
+                               g.uptime_max::numeric,
+                               extract(epoch from l.sampled_at - n.started_at)),
                            'threadpool', null, 'registries', null,
                            'shared_state', json_build_object('enabled', false))) as point
             from gauge g
+            join broker b on b.replica_id = g.replica_id
             cross join lateral (
                 select s.*
                 from queen_store.broker_samples s
-                where s.sampled_at = g.last_at and s.broker_id = g.broker_id
+                where s.sampled_at = g.last_at and s.broker_id = any (b.ids)
                 limit 1) l
-            join queen_store.brokers b on b.id = g.broker_id
+            join process n on n.broker_id = l.broker_id
         ),
         replica as (
-            select p.broker_id, json_build_object(
+            select p.replica_id, bool_or(p.is_alive) as is_alive, json_build_object(
                        'hostname', p.name, 'port', p.port, 'workerId', 0,
+                       'alive', bool_or(p.is_alive),
                        'timeSeries', json_agg(p.point order by p.bucket)) as replica
             from point p
-            group by p.broker_id, p.name, p.port
+            group by p.replica_id, p.name, p.port
         )
         select json_build_object(
             'timeRange', queen_store.time_range(p_from, p_to), 'bucketMinutes', v_minutes,
-            'pointCount', (select count(*) from point), 'replicaCount', count(*),
-            'replicas', coalesce(json_agg(r.replica order by r.broker_id), '[]'))
+            'pointCount', (select count(*) from point),
+            'replicaCount', count(*) filter (where r.is_alive),
+            'replicas', coalesce(json_agg(r.replica order by r.replica_id), '[]'))
         from replica r);
 end
 $$;

@@ -4,8 +4,8 @@
 -- queen_store.lane_depths: how far lanes are from being consumed.
 -- Called by  read_depth, list_lanes, group_lanes
 -- Locks      none
--- Returns    one row per lane that exists. p_group_id null = by the slowest named group, else by
---            the group of pops without one, else all counts as pending; a group that has no place
+-- Returns    one row per lane that exists. p_group_id null = by the slowest consumer, as
+--            lane_places says who is one, else all counts as pending; a group that has no place
 --            in a lane has all of it before itself. processing is what live leases hold of that
 -- Cost       that of lane_places
 create or replace function queen_store.lane_depths(p_partition_ids bigint[], p_group_id integer)
@@ -22,7 +22,7 @@ begin
     from (
         select p.partition_id, coalesce(sum(p.live), 0)::bigint as live,
                coalesce(
-                   max(p.unread) filter (where p_group_id is not null or not p.is_unnamed),
+                   max(p.unread) filter (where p_group_id is not null or p.is_consumer),
                    max(p.unread), max(p.kept)) as unread
         from queen_store.lane_places(p_partition_ids, p_group_id) p
         group by p.partition_id) l;

@@ -171,7 +171,9 @@ comment on function queen_store.list_labels(uuid, boolean, integer) is
 -- queen_store.read_overview: what a tenant has, in one row.
 -- Called by  QueueListReads
 -- Locks      none
--- Returns    one row. stored = messages ever stored in queues that are there; pushed and acked =
+-- Returns    one row. stored = messages ever stored, acked_ever = completed by acknowledgements,
+--            failed_ever = failed ones: with p_whole of all tenants, whatever was deleted since,
+--            else of queues that are there, and failed_ever is null. pushed and acked =
 --            messages stored, and acknowledgements that completed one, in the newest five minutes
 --            of which all brokers have reported. Ages are those of the oldest unread
 --            messages per group, of the 1,000 groups that had waited longest when the walk found
@@ -179,13 +181,13 @@ comment on function queen_store.list_labels(uuid, boolean, integer) is
 -- Cost       4 statements: one over the queues of the tenant, that of told_amounts, the buckets of
 --            five minutes, and the oldest lanes of all groups of the tenant; oldest_unread of 1,000
 --            groups, over their share of 10,000 lanes
-create or replace function queen_store.read_overview(p_tenant_id uuid)
+create or replace function queen_store.read_overview(p_tenant_id uuid, p_whole boolean)
 returns table (
     queues bigint, namespaces bigint, tasks bigint, lanes bigint, stored bigint, pushed bigint,
     acked bigint, messages bigint, pending bigint, processing bigint, completed bigint,
-    dead_letters bigint, pending_average double precision, pending_most bigint,
-    age_average double precision, age_median double precision, age_most double precision,
-    age_seconds integer)
+    dead_letters bigint, acked_ever bigint, failed_ever bigint,
+    pending_average double precision, pending_most bigint, age_average double precision,
+    age_median double precision, age_most double precision, age_seconds integer)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
@@ -211,12 +213,17 @@ begin
            coalesce(sum(t.processing) filter (where t.group_id = 0), 0),
            coalesce(sum(t.completed) filter (where t.group_id = 0), 0),
            coalesce(sum(t.dead_letters) filter (where t.group_id = 0), 0),
+           coalesce(sum(t.acked) filter (where t.group_id = 0), 0),
            avg(t.pending) filter (where t.group_id > 0),
            max(t.pending) filter (where t.group_id > 0),
            case when min(t.age_seconds) = -1 then -1 else max(t.age_seconds) end
-    into lanes, stored, messages, pending, processing, completed, dead_letters,
+    into lanes, stored, messages, pending, processing, completed, dead_letters, acked_ever,
          pending_average, pending_most, age_seconds
     from queen_store.told_amounts(v_ids) t;
+    if p_whole then
+        select t.push_messages, t.acked, t.ack_failed into stored, acked_ever, failed_ever
+        from queen_store.totals t;
+    end if;
     select coalesce(sum(b.push_messages), 0), coalesce(sum(b.acks), 0) into pushed, acked
     from queen_store.queue_buckets b
     join queen_store.queues q on q.id = b.queue_id
@@ -241,7 +248,7 @@ begin
     return next;
 end
 $$;
-comment on function queen_store.read_overview(uuid) is
+comment on function queen_store.read_overview(uuid, boolean) is
     'What a tenant has, in one row. Locks: none.';
 
 -- queen_store.oldest_unread: since when the oldest message that a group has not consumed is there:

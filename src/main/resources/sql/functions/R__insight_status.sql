@@ -4,7 +4,8 @@
 
 -- queen_store.utc_text: a point in time as answers spell it, milliseconds included.
 -- Called by  show_brokers, show_volume, show_server, show_partition_liveness,
---            show_dead_letter_signatures, time_range, show_jobs, show_storage, show_purges
+--            show_dead_letter_signatures, time_range, show_jobs, show_remains, show_storage,
+--            show_purges
 -- Locks      none
 -- Returns    text; null for null
 -- Cost       none
@@ -202,7 +203,8 @@ comment on function queen_store.read_buckets(
 -- Called by  show_queue_ops, show_parked, show_workload
 -- Locks      none
 -- Returns    one row per queue, broker and bucket in which somebody waited. What a broker told
---            holds until it tells something else, in buckets in which it reported at all
+--            holds until it tells something else, or reports no more, in buckets in which it
+--            reported at all
 -- Cost       1 statement: the samples of the time; per queue and broker what was told in it, and 1
 --            index probe of what was told before
 create or replace function queen_store.read_parked(
@@ -225,9 +227,13 @@ declare
 begin
     return query
     with beat as materialized (
-        select distinct s.broker_id, queen_store.bucket_at(p_minutes, s.sampled_at) as bucket
+        select s.broker_id, queen_store.bucket_at(p_minutes, s.sampled_at) as bucket,
+               max(max(s.sampled_at + greatest(
+                   s.span_ms * interval '2 ms', interval '2 minutes')))
+                   over (partition by s.broker_id) as gone_at
         from queen_store.broker_samples s
         where s.sampled_at >= v_first and s.sampled_at < v_end
+        group by 1, 2
     ),
     told as materialized (
         select q.id, q.name, b.broker_id, t.since, t.parked,
@@ -253,7 +259,8 @@ begin
     )
     select t.id, t.name, max(r.name), b.bucket,
            sum(t.parked * extract(epoch from
-                   least(t.until, b.bucket + v_width, v_now) - greatest(t.since, b.bucket)))
+                   least(t.until, b.bucket + v_width, v_now, b.gone_at)
+                       - greatest(t.since, b.bucket)))
                / greatest(extract(epoch from least(b.bucket + v_width, v_now) - b.bucket), 1)
     from told t
     join beat b on b.broker_id = t.broker_id and t.since < b.bucket + v_width
@@ -267,16 +274,44 @@ comment on function queen_store.read_parked(
     uuid, text, text, text, timestamptz, timestamptz, integer) is
     'How many pops waited at queues, by bucket and broker. Locks: none.';
 
+-- queen_store.broker_replicas: which processes were one broker after another: those that reported
+-- under the same name and port. Who looks at a time sees one broker there, however often it was
+-- started.
+-- Called by  read_samples, show_system_metrics
+-- Locks      none
+-- Returns    one row per process; replica_id is the number of the first one. p_broker null = of all
+-- Cost       1 statement over the brokers
+create or replace function queen_store.broker_replicas(p_broker text)
+returns table (
+    broker_id integer, replica_id integer, name text, port integer, started_at timestamptz)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select b.id, f.id, b.name, b.port, b.started_at
+    from queen_store.brokers b
+    join (
+        select b.name, b.port, min(b.id) as id
+        from queen_store.brokers b
+        group by b.name, b.port) f on f.name = b.name and f.port = b.port
+    where p_broker is null or b.name = p_broker;
+end
+$$;
+comment on function queen_store.broker_replicas(text) is
+    'Which processes were one broker after another. Locks: none.';
+
 -- queen_store.read_samples: how brokers fared, by bucket and broker.
 -- Called by  show_status, show_workers
 -- Locks      none
--- Returns    one row per broker and bucket with a sample; p_broker null = of all. Lags are in
+-- Returns    one row per replica and bucket with a sample; p_broker null = of all. Lags are in
 --            microseconds, processor time in percent of one processor
--- Cost       1 statement: the samples of the time
+-- Cost       1 statement: the samples of the time, and that of broker_replicas
 create or replace function queen_store.read_samples(
     p_from timestamptz, p_to timestamptz, p_minutes integer, p_broker text)
 returns table (
-    broker_id integer, bucket timestamptz, push_requests bigint, push_messages bigint,
+    replica_id integer, bucket timestamptz, push_requests bigint, push_messages bigint,
     pop_requests bigint, pop_messages bigint, ack_requests bigint, ack_messages bigint,
     ack_failed bigint, transactions bigint, database_errors bigint, lag_ms_sum bigint,
     lag_ms_max bigint, tick_lag_us numeric, tick_lag_us_max bigint, cpu_user numeric,
@@ -293,7 +328,7 @@ as $$
 #variable_conflict use_column
 begin
     return query
-    select s.broker_id, queen_store.bucket_at(p_minutes, s.sampled_at),
+    select r.replica_id, queen_store.bucket_at(p_minutes, s.sampled_at),
            sum(s.push_requests)::bigint, sum(s.push_messages)::bigint,
            sum(s.pop_requests)::bigint, sum(s.pop_messages)::bigint,
            sum(s.ack_requests)::bigint, sum(s.ack_messages)::bigint, sum(s.ack_failed)::bigint,
@@ -304,9 +339,8 @@ begin
            avg(s.pool_size), avg(s.pool_active), avg(s.pool_idle), min(s.pool_idle),
            avg(s.pool_waiting), max(s.pool_waiting)
     from queen_store.broker_samples s
+    join queen_store.broker_replicas(p_broker) r on r.broker_id = s.broker_id
     where s.sampled_at >= queen_store.bucket_at(p_minutes, p_from) and s.sampled_at <= p_to
-      and (p_broker is null or s.broker_id = any (array(
-          select b.id from queen_store.brokers b where b.name = p_broker)))
     group by 1, 2;
 end
 $$;
@@ -317,9 +351,9 @@ comment on function queen_store.read_samples(timestamptz, timestamptz, integer, 
 -- Called by  show_brokers, queen.brokers, queue_rates
 -- Locks      none
 -- Returns    one row per broker whose last sample is not older than p_age, or than twice the time
---            between its samples
+--            between its samples, and whose name and port no later process has taken since
 -- Cost       1 statement: the samples of that time, at least of two hours where brokers report once
---            an hour
+--            an hour, and the brokers
 create or replace function queen_store.last_samples(p_age interval)
 returns table (
     broker_id integer, name text, port integer, version text, started_at timestamptz,
@@ -335,17 +369,27 @@ declare
     v_now timestamptz := clock_timestamp();
 begin
     return query
-    select b.id, b.name, b.port, b.version, b.started_at, s.sampled_at, s.span_ms,
-           s.push_messages + s.pop_messages + s.ack_messages, s.parked, s.tick_lag_us,
-           s.tick_lag_us_max, s.cpu_user_us / 10.0 / s.span_ms, s.cpu_system_us / 10.0 / s.span_ms,
-           s.resident_bytes, s.pool_size, s.pool_active, s.pool_idle, s.pool_waiting
-    from (
-        select distinct on (s.broker_id) s.*
-        from queen_store.broker_samples s
-        where s.sampled_at > v_now - greatest(p_age, interval '2 hours')
-        order by s.broker_id, s.sampled_at desc) s
-    join queen_store.brokers b on b.id = s.broker_id
-    where s.sampled_at > v_now - greatest(p_age, s.span_ms * interval '2 ms');
+    with newest as materialized (
+        select b.id, b.name, b.port, b.version, b.started_at, s.*
+        from (
+            select distinct on (s.broker_id) s.*
+            from queen_store.broker_samples s
+            where s.sampled_at > v_now - greatest(p_age, interval '2 hours')
+            order by s.broker_id, s.sampled_at desc) s
+        join queen_store.brokers b on b.id = s.broker_id
+    )
+    select l.id, l.name, l.port, l.version, l.started_at, l.sampled_at, l.span_ms,
+           l.push_messages + l.pop_messages + l.ack_messages, l.parked, l.tick_lag_us,
+           l.tick_lag_us_max, l.cpu_user_us / 10.0 / l.span_ms, l.cpu_system_us / 10.0 / l.span_ms,
+           l.resident_bytes, l.pool_size, l.pool_active, l.pool_idle, l.pool_waiting
+    from newest l
+    where l.sampled_at > v_now - greatest(p_age, l.span_ms * interval '2 ms')
+      -- Of a broker that was started again the process of before is no second one.
+      and not exists (
+          select
+          from newest n
+          where n.name = l.name and n.port = l.port and n.id > l.id
+            and n.started_at >= l.sampled_at);
 end
 $$;
 comment on function queen_store.last_samples(interval) is
@@ -386,7 +430,9 @@ comment on function queen_store.show_brokers(interval, text) is
 --            brokers use of their machines is that of all. Queues: 100 at most, those that hold
 --            most. Errors of dead letters: of the newest thousand. Leases: those of now where the
 --            queues are told to have at most 10,000 places of groups in lanes, else those that a
---            walk has found; statsAge -1 = there are more
+--            walk has found; statsAge -1 = there are more. Consumed and acked is what
+--            acknowledgements completed ever since. Messages: without a filter total, completed and
+--            failed are those of all time
 -- Cost       8 statements: those of choose_buckets, read_buckets and read_samples, that of
 --            told_amounts over these queues, 1,000 dead letters, 10,000 cursors
 create or replace function queen_store.show_status(
@@ -411,6 +457,8 @@ declare
     v_leases json;
     v_dead_letters json;
     v_totals queen_store.totals;
+    -- Filters: nobody counts for ever what failed in a queue, or what was in one that is gone.
+    v_whole constant boolean := coalesce(p_queue, p_namespace, p_task) is null;
     v_age integer;
     v_ids integer[];
     v_consumed_ids integer[];
@@ -484,8 +532,8 @@ begin
                    partition by t.group_id = 0 order by t.messages desc, t.queue_id) as place
         from queen_store.told_amounts(v_ids) t
     ),
-    passed as (
-        select t.queue_id, max(t.passed) as passed, count(*) as groups
+    consumed as (
+        select t.queue_id, count(*) as groups
         from told t
         where t.group_id > 0
         group by t.queue_id
@@ -493,13 +541,16 @@ begin
     select coalesce(json_agg(json_build_object(
                'id', queen_store.queue_uuid(t.queue_id), 'name', q.name,
                'namespace', q.namespace, 'task', q.task, 'partitions', t.lanes,
-               'totalConsumed', coalesce(p.passed, 0)) order by t.place)
+               'totalConsumed', t.acked) order by t.place)
                filter (where t.place <= v_queues_max and t.messages > 0), '[]'),
            json_build_object(
-               'total', coalesce(sum(t.stored), 0),
+               'total', case when v_whole then v_totals.push_messages
+                             else coalesce(sum(t.stored), 0) end,
                'pending', coalesce(sum(t.pending - t.processing), 0),
                'processing', coalesce(sum(t.processing), 0),
-               'completed', coalesce(sum(t.completed), 0), 'failed', null,
+               'completed', case when v_whole then v_totals.acked
+                                 else coalesce(sum(t.acked), 0) end,
+               'failed', case when v_whole then v_totals.ack_failed end,
                'deadLetter', coalesce(sum(t.dead_letters), 0),
                'requests', json_build_object(
                    'push', v_totals.push_requests, 'pop', v_totals.pop_requests,
@@ -513,15 +564,15 @@ begin
                                     / nullif(v_totals.ack_requests, 0), 2)))),
            json_build_object(
                'totalBatchSize', coalesce(sum(t.processing), 0),
-               'totalAcked', coalesce(sum(p.passed), 0)),
+               'totalAcked', coalesce(sum(t.acked), 0)),
            coalesce(case when min(t.age_seconds) = -1 then -1 else max(t.age_seconds) end, 0),
            json_build_object('totalMessages', coalesce(sum(t.dead_letters), 0)),
-           array_agg(t.queue_id) filter (where t.lanes * p.groups > 0),
-           coalesce(sum(t.lanes * p.groups), 0)
+           array_agg(t.queue_id) filter (where t.lanes * c.groups > 0),
+           coalesce(sum(t.lanes * c.groups), 0)
     into v_queues, v_messages, v_leases, v_age, v_dead_letters, v_consumed_ids, v_places
     from told t
     join queen_store.queues q on q.id = t.queue_id
-    left join passed p on p.queue_id = t.queue_id
+    left join consumed c on c.queue_id = t.queue_id
     where t.group_id = 0;
 
     if v_places <= v_places_max then

@@ -22,8 +22,8 @@ $$;
 comment on function queen_store.set_job(text, boolean, boolean) is
     'Pauses a background job, lets it run again, or makes it due. Locks: jobs: one row; waits.';
 
--- queen_store.show_remains: how much of deleted queues, and behind moved or deleted groups, is still
--- to be removed.
+-- queen_store.show_remains: how much of deleted queues, and behind moved or deleted groups, is
+-- still to be removed.
 -- Called by  show_jobs
 -- Locks      none
 -- Returns    a JSON object: each number counted to 10,000; deletedAt is when the first of the

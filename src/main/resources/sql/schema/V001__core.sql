@@ -480,6 +480,7 @@ create table queen_store.counts (
     passed bigint not null default 0,
     granted bigint not null default 0,
     ended bigint not null default 0,
+    acked bigint not null default 0,
     dead_letters bigint not null default 0,
     behind bigint not null default 0,
     counted_at timestamptz not null,
@@ -507,6 +508,8 @@ comment on column queen_store.counts.passed is
     'Of these, messages that expired; of a group, messages it has consumed, or would begin behind.';
 comment on column queen_store.counts.granted is 'Messages that leases were given on.';
 comment on column queen_store.counts.ended is 'Of these, messages whose lease is over.';
+comment on column queen_store.counts.acked is
+    'Messages that acknowledgements of the group have completed, automatic ones included; nothing else moves it, and no walk.';
 comment on column queen_store.counts.dead_letters is
     'Dead letters of the group; of group 0, those of groups that have no row.';
 comment on column queen_store.counts.behind is
@@ -524,6 +527,7 @@ create table queen_store.count_deltas (
     passed bigint not null default 0,
     granted bigint not null default 0,
     ended bigint not null default 0,
+    acked bigint not null default 0,
     dead_letters bigint not null default 0,
     bytes bigint not null default 0,
     recount boolean not null default false
@@ -545,6 +549,7 @@ comment on column queen_store.count_deltas.stored is 'Messages stored; of a grou
 comment on column queen_store.count_deltas.passed is 'Messages that expired, or that the group has passed.';
 comment on column queen_store.count_deltas.granted is 'Messages that leases were given on.';
 comment on column queen_store.count_deltas.ended is 'Messages whose lease is over.';
+comment on column queen_store.count_deltas.acked is 'Messages that acknowledgements completed.';
 comment on column queen_store.count_deltas.dead_letters is 'Change of the dead letters.';
 comment on column queen_store.count_deltas.bytes is 'Bytes of keys and frames stored, before compression.';
 comment on column queen_store.count_deltas.recount is 'The group was moved: only a walk over the lanes tells where it is now.';

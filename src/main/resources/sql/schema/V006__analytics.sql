@@ -149,6 +149,7 @@ create table queen_store.totals (
     ack_requests bigint not null default 0,
     ack_messages bigint not null default 0,
     ack_failed bigint not null default 0,
+    acked bigint not null default 0,
     transactions bigint not null default 0,
     database_errors bigint not null default 0,
     dead_letters bigint not null default 0
@@ -165,6 +166,7 @@ comment on column queen_store.totals.pop_messages is 'Messages delivered.';
 comment on column queen_store.totals.ack_requests is 'Requests to acknowledge.';
 comment on column queen_store.totals.ack_messages is 'Acknowledgements in them.';
 comment on column queen_store.totals.ack_failed is 'Acknowledgements that told of a failure or were refused.';
+comment on column queen_store.totals.acked is 'Messages that acknowledgements completed, automatic ones and those of SQL functions included.';
 comment on column queen_store.totals.transactions is 'Transactions committed.';
 comment on column queen_store.totals.database_errors is 'Calls whose connection broke.';
 comment on column queen_store.totals.dead_letters is 'Messages given up.';

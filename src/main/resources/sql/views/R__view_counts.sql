@@ -28,7 +28,7 @@ comment on column queen.counts.partitions is
     'Partitions of the queue; of a group, those in which it has a cursor of its own, as the last walk found.';
 comment on column queen.counts.messages is 'Messages kept, consumed ones included.';
 comment on column queen.counts.pending is
-    'Messages not consumed yet, leased ones included. Null for a group that was never registered and pops single partitions only; of the queue, those of its slowest named group, else of pops without a group, else all.';
+    'Messages not consumed yet, leased ones included. Null for a group that was never registered and pops single partitions only; of the queue, those of its slowest group, pops without one included once they have acknowledged something, else all.';
 comment on column queen.counts.processing is
     'Of these, messages under a lease. A lease that ran out counts until somebody else takes the partition, or for ten minutes and until the next walk.';
 comment on column queen.counts.completed is 'Messages kept that are neither pending nor dead letters.';

@@ -25,6 +25,9 @@ final class AnalyticsRoutes {
     private static final int LIVENESS = 20;
     private static final int LIVENESS_MAX = 200;
 
+    /** No broker has this name. */
+    private static final String NO_BROKER = "";
+
     private final AnalyticsReads reads;
     private final Clock clock;
 
@@ -144,10 +147,7 @@ final class AnalyticsRoutes {
 
     private void systemMetrics(Exchange exchange) {
         exchange.ok(
-                AdminQuery.json(
-                        reads.systemMetrics(
-                                window(exchange),
-                                AdminQuery.filter(exchange.query(), "hostname"))));
+                AdminQuery.json(reads.systemMetrics(window(exchange), broker(exchange.query()))));
     }
 
     private void workers(Exchange exchange) {
@@ -157,7 +157,14 @@ final class AnalyticsRoutes {
                         reads.workers(
                                 window(exchange),
                                 AdminQuery.filter(query, "queue"),
-                                AdminQuery.filter(query, "hostname"))));
+                                broker(query))));
+    }
+
+    /** A broker is one worker, with number 0. */
+    private static @Nullable String broker(Query query) {
+        boolean anotherWorker =
+                AdminQuery.number(query, "workerId", 0, Integer.MIN_VALUE, Integer.MAX_VALUE) != 0;
+        return anotherWorker ? NO_BROKER : AdminQuery.filter(query, "hostname");
     }
 
     private static void refuse(Exchange exchange, int status, String error) {

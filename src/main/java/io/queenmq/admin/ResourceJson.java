@@ -40,8 +40,12 @@ final class ResourceJson {
         json.number(everything ? sums.stored() : sums.messages());
         json.raw(",\"pending\":").number(sums.pending() - sums.processing());
         json.raw(",\"processing\":").number(sums.processing());
-        json.raw(",\"completed\":").number(sums.completed());
-        json.raw(",\"failed\":null,\"deadLetter\":").number(sums.deadLetters());
+        json.raw(",\"completed\":");
+        json.number(everything ? sums.ackedEver() : sums.completed());
+        Long failed = sums.failedEver();
+        json.raw(",\"failed\":");
+        (failed == null ? json.raw("null") : json.number(failed)).raw(",\"deadLetter\":");
+        json.number(sums.deadLetters());
         json.raw("},\"lag\":{\"time\":{\"avg\":");
         decimal(json, sums.ageAverage()).raw(",\"median\":");
         decimal(json, sums.ageMedian()).raw(",\"min\":0,\"max\":");

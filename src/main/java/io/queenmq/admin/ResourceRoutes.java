@@ -71,7 +71,10 @@ final class ResourceRoutes {
         UUID tenant = exchange.caller().tenant();
         exchange.ok(
                 ResourceJson.overview(
-                        lists.overview(tenant), tenant.equals(Caller.DEFAULT_TENANT), clock.now()));
+                        // Others have no part in it: all there ever was is the tenant's own.
+                        lists.overview(tenant, !exchange.hasTenants()),
+                        tenant.equals(Caller.DEFAULT_TENANT),
+                        clock.now()));
     }
 
     private void list(Exchange exchange) {

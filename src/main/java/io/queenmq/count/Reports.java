@@ -88,6 +88,10 @@ public final class Reports implements AutoCloseable {
     }
 
     private synchronized void report() {
+        if (brokerId == null && port.getAsInt() == 0) {
+            // It does not listen yet, and would be another broker as soon as it does.
+            return;
+        }
         long now = clock.nanos();
         long spanMillis = Math.max(1, TimeUnit.NANOSECONDS.toMillis(now - toldNanos));
         List<Activity> busy = activities.take();

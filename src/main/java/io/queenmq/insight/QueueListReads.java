@@ -75,6 +75,8 @@ public final class QueueListReads {
      * @param stored messages stored so far, gone ones included
      * @param pushed messages stored in the newest five minutes that are reported
      * @param acked those acknowledged then
+     * @param ackedEver messages that acknowledgements completed so far
+     * @param failedEver acknowledgements that failed so far; null = nobody knows of one tenant
      * @param ageAverage seconds since when groups have something unread; null = none has
      */
     public record Sums(
@@ -90,6 +92,8 @@ public final class QueueListReads {
             long processing,
             long completed,
             long deadLetters,
+            long ackedEver,
+            @Nullable Long failedEver,
             double pendingAverage,
             long pendingMost,
             @Nullable Double ageAverage,
@@ -125,7 +129,7 @@ public final class QueueListReads {
         this.sums =
                 reads.query(
                         "read_overview",
-                        "select * from queen_store.read_overview(?::uuid)",
+                        "select * from queen_store.read_overview(?::uuid, ?::boolean)",
                         QueueListReads::sums);
     }
 
@@ -157,8 +161,13 @@ public final class QueueListReads {
         return labels.ask(tenant, byTask, PAGE_MAX);
     }
 
-    public Sums overview(UUID tenant) {
-        return sums.ask(tenant).getFirst();
+    /**
+     * What a tenant has.
+     *
+     * @param whole whether what was ever done is that of the whole cluster
+     */
+    public Sums overview(UUID tenant, boolean whole) {
+        return sums.ask(tenant, whole).getFirst();
     }
 
     private static QueueRow queue(DbRow row) {
@@ -204,6 +213,8 @@ public final class QueueListReads {
                 row.column("processing").getLong(),
                 row.column("completed").getLong(),
                 row.column("dead_letters").getLong(),
+                row.column("acked_ever").getLong(),
+                row.column("failed_ever").as(Long.class).orElse(null),
                 row.column("pending_average").as(Double.class).orElse(0.0),
                 row.column("pending_most").as(Long.class).orElse(0L),
                 row.column("age_average").as(Double.class).orElse(null),

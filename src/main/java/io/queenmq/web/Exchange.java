@@ -132,6 +132,11 @@ public final class Exchange {
         return String.join(", ", request.headers().all(HeaderNames.AUTHORIZATION, List::of));
     }
 
+    /** Whether there may be other tenants than the caller's. */
+    public boolean hasTenants() {
+        return config.tenancy();
+    }
+
     private UUID tenant() {
         if (!config.tenancy()) {
             return Caller.DEFAULT_TENANT;

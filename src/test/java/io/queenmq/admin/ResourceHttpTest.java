@@ -296,6 +296,31 @@ class ResourceHttpTest {
         assertEquals(List.of("0", "1"), json.each("partitions", "ready"));
     }
 
+    /** Of a poll without a group that somebody made once nothing waits; of a consumer it does. */
+    @Test
+    @Contract({"resource-3", "resource-4"})
+    void consumptionWithoutAGroupCountsBesideNamedGroups() {
+        http.push("orders", "x", "1", "2", "3");
+        http.pop("orders", "consumerGroup=g&subscriptionMode=all&batch=3&autoAck=true");
+        Json polled = http.pop("orders", "batch=1").json();
+        assertEquals("0/0/0/0/0", numbers(depth("")));
+        http.ack(polled, 0, "completed");
+        assertEquals("2/0/2/1/1", numbers(depth("")));
+        assertEquals("0/0/0/0/0", numbers(depth("?group=g")));
+        Json queue = detail("orders", "");
+        assertEquals("2", queue.text("partitions", 0, "stats", "pending"));
+        assertEquals("2", queue.text("totals", "pending"));
+        Await.until(
+                "the same is told",
+                () ->
+                        http.get(QUEUES + "?stats=cached")
+                                .json()
+                                .text("queues", 0, "messages", "pending")
+                                .equals("2"));
+        http.pop("orders", "batch=2&autoAck=true");
+        assertEquals("0/0/0/0/0", numbers(depth("")));
+    }
+
     private static String numbers(Json depth) {
         return String.join(
                 "/",

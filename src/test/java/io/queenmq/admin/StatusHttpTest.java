@@ -297,7 +297,9 @@ class StatusHttpTest {
         assertEquals("5", retention.text("series", 0, "evictionMsgs"));
         assertEquals("10", retention.text("series", 0, "totalMsgs"));
         assertEquals("shop", retention.text("rows", 0, "key"));
-        assertTrue(analytics("retention").isNull("rows"));
+        assertEquals(
+                List.of("timeRange", "bucketMinutes", "series", "totals"),
+                analytics("retention").names());
     }
 
     @Test
@@ -326,6 +328,12 @@ class StatusHttpTest {
         assertEquals(61, workload.size("rows", 0, "series", "push"));
         assertTrue(workload.isNull("rows", 0, "series", "push", 0));
         assertTrue(workload.isNull("tenant", "key"));
+        Json nobody = http.as(UUID.randomUUID().toString()).get(ANALYTICS + "workload").json();
+        assertEquals(0, nobody.size("rows"));
+        assertEquals("0", nobody.text("tenant", "queues"));
+        assertEquals("0", nobody.text("tenant", "window", "pushMessages"));
+        assertEquals("0", nobody.text("tenant", "now", "queuesWithoutGroup"));
+        assertEquals(61, nobody.size("tenant", "series", "push"));
         Json byQueue = analytics("workload?groupBy=queue&queue=shop.fulfil.orders");
         assertEquals("shop.fulfil.orders", byQueue.text("rows", 0, "key"));
         assertEquals("shop", byQueue.text("rows", 0, "namespace"));
@@ -390,6 +398,8 @@ class StatusHttpTest {
         assertTrue(Long.parseLong(metrics.text("memory", "rss_bytes", "last")) > 1_000_000);
         assertEquals("8", metrics.text("database", "pool_size", "max"));
         assertEquals("0", analytics("system-metrics?hostname=other").text("replicaCount"));
+        assertEquals(1, analytics("system-metrics?workerId=0").size("replicas"));
+        assertEquals(0, analytics("system-metrics?workerId=1").size("replicas"));
     }
 
     @Test
@@ -405,6 +415,10 @@ class StatusHttpTest {
                                 >= 4);
         Json workers = analytics("worker-metrics");
         assertEquals("broker-1", workers.text("workers", 0, "hostname"));
+        assertEquals(1, analytics("worker-metrics?workerId=0").size("workers"));
+        Json nobody = analytics("worker-metrics?workerId=1");
+        assertEquals(0, nobody.size("workers"));
+        assertEquals("0", nobody.text("summary", "totalPushMessages"));
         Json ofQueue = analytics("worker-metrics?queue=shop.fulfil.orders");
         assertEquals("3", ofQueue.text("summary", "totalPushMessages"));
         assertEquals("3", ofQueue.text("summary", "totalAckMessages"));

@@ -99,4 +99,26 @@ class IdleReportsTest {
             }
         }
     }
+
+    private static void reportOnce(ConsumeEngine engine, int port) {
+        new Reports(
+                        new ReportConfig("early", Duration.ofHours(1), Duration.ofMinutes(1), 0),
+                        engine.counts,
+                        engine.database,
+                        () -> port,
+                        engine.metrics,
+                        Clock.SYSTEM)
+                .close();
+    }
+
+    /** By name and port it is one broker: before it listens it has no port. */
+    @Test
+    void whoDoesNotListenYetIsNoBroker() {
+        try (ConsumeEngine engine = new ConsumeEngine()) {
+            reportOnce(engine, 0);
+            assertEquals(0, count(engine, "brokers"));
+            reportOnce(engine, 6_632);
+            assertEquals(1, count(engine, "brokers"));
+        }
+    }
 }

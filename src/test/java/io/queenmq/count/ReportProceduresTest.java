@@ -71,6 +71,78 @@ class ReportProceduresTest {
                                 + " pool_waiting) from queen.brokers"));
     }
 
+    /** One field of what brokers used of their machines in the last hour. */
+    private @Nullable Object machines(String field) throws SQLException {
+        return value(
+                "select (queen_store.show_system_metrics(clock_timestamp() - interval '1 hour',"
+                        + " clock_timestamp(), null)::jsonb #> '{"
+                        + field
+                        + "}')::text");
+    }
+
+    private void start(String name, int port) throws SQLException {
+        procedures.reportBroker(procedures.register(name, port), sample(1), List.of());
+    }
+
+    @Test
+    void aBrokerThatWasStartedAgainIsOne() throws SQLException {
+        start("b", 6_632);
+        start("b", 6_632);
+        start("b", 6_632);
+        assertEquals(1L, value("select count(*) from queen.brokers"));
+        assertEquals("1", machines("replicaCount"));
+        assertEquals("3", machines("replicas,0,timeSeries,0,sampleCount"));
+        assertEquals("8", machines("replicas,0,timeSeries,0,metrics,database,pool_size,max"));
+        assertEquals(
+                "8",
+                value(
+                        "select queen_store.show_status(clock_timestamp() - interval '1 hour',"
+                                + " clock_timestamp(), null, null, null)::jsonb #>>"
+                                + " '{throughput,0,dbPoolSize}'"));
+    }
+
+    @Test
+    void anotherPortOrNameIsAnotherBroker() throws SQLException {
+        start("b", 6_632);
+        start("b", 6_633);
+        start("c", 6_632);
+        assertEquals(3L, value("select count(*) from queen.brokers"));
+        assertEquals("3", machines("replicaCount"));
+    }
+
+    /** Two that were given one name are seen as two while both report. */
+    @Test
+    void aProcessThatReportsBehindTheNextOneIsStillThere() throws SQLException {
+        int first = procedures.register("b", 6_632);
+        procedures.reportBroker(first, sample(1), List.of());
+        start("b", 6_632);
+        procedures.reportBroker(first, sample(1), List.of());
+        assertEquals(2L, value("select count(*) from queen.brokers"));
+    }
+
+    @Test
+    void aBrokerThatReportsNoMoreIsHistoryAndCountsNoMore() throws SQLException {
+        start("gone", 6_632);
+        scene.log.run(
+                "update queen_store.broker_samples set sampled_at = sampled_at - interval '10"
+                        + " minutes'");
+        start("b", 6_632);
+        assertEquals("b", value("select string_agg(broker, ' ') from queen.brokers"));
+        assertEquals("1", machines("replicaCount"));
+        assertEquals("\"gone\"", machines("replicas,0,hostname"));
+        assertEquals("false", machines("replicas,0,alive"));
+        assertEquals("1", machines("replicas,0,timeSeries,0,sampleCount"));
+        assertEquals("true", machines("replicas,1,alive"));
+        // At the end of the time that is asked for it was there.
+        assertEquals(
+                "1/true",
+                value(
+                        "select concat_ws('/', m -> 'replicaCount', m #> '{replicas,0,alive}')"
+                                + " from (select queen_store.show_system_metrics("
+                                + "clock_timestamp() - interval '1 hour', clock_timestamp() -"
+                                + " interval '9 minutes', null)::jsonb as m) s"));
+    }
+
     @Test
     void totalsChangeOnlyWhereSomethingWasDone() throws SQLException {
         int broker = procedures.register("b", 6_632);
@@ -214,6 +286,23 @@ class ReportProceduresTest {
         procedures.reportBroker(
                 broker, sample(0), List.of(new Activities.Parked(new Activity(queue), 7)));
         assertEquals("1 7 40", parked());
+    }
+
+    /** Goal: who is gone waits no more. Method: the one report of a broker, seen in six hours. */
+    @Test
+    void popsParkedAtABrokerThatIsGoneWaitNoMore() throws SQLException {
+        int queue = scene.log.queue();
+        int broker = procedures.register("b", 6_632);
+        procedures.reportBroker(
+                broker, sample(0), List.of(new Activities.Parked(new Activity(queue), 9)));
+        scene.log.run("update queen_store.broker_samples set sampled_at = '2026-01-01 00:10Z'");
+        scene.log.run("update queen_store.queue_parked set since = '2026-01-01 00:10Z'");
+        assertEquals(
+                "0.05",
+                value(
+                        "select round(sum(parked), 2)::text from queen_store.read_parked(null, null,"
+                                + " null, null, '2026-01-01Z', '2026-01-01 05:59Z', 360)"),
+                "9 for two minutes");
     }
 
     private String parked() throws SQLException {

@@ -41,7 +41,9 @@ class InsightPlanTest {
                     new Call("queen_store.uncounted_queue(0)", 60),
                     new Call("queen_store.count_epoch(7, 0, 0, 100)", 2_000),
                     new Call(
-                            of("add_trace", "gen_random_uuid(), 4711, 't2', 'g', 'e', '1', '{n}'"),
+                            of(
+                                    "add_trace",
+                                    "gen_random_uuid(), 4711, 't2', 'g', 'e', '1', '{n}', 'b'"),
                             200));
 
     private static final List<Call> OF_ADMINISTRATORS =
@@ -53,7 +55,7 @@ class InsightPlanTest {
                     new Call(
                             of("list_queues", "null, null, null, null, false, false, 100, 0"), 200),
                     new Call(of("list_labels", "false, 100"), 200),
-                    new Call(of("read_overview", ""), 3_000),
+                    new Call(of("read_overview", "true"), 3_000),
                     new Call("queen_store.dead_letter_depths(100)", 100),
                     new Call("queen_store.queue_rates(100)", 100),
                     new Call("queen_store.read_totals()", 20),
@@ -89,6 +91,7 @@ class InsightPlanTest {
                             200),
                     new Call("queen_store.lane_counts(array[1])", 60),
                     new Call(of("find_message", "4711, 't', null"), 200),
+                    new Call(of("group_kinds", "'q'"), 200),
                     new Call(
                             "queen_store.read_messages(array[4711], array[0], array[0], 1000)",
                             400),
