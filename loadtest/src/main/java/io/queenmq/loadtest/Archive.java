@@ -66,6 +66,9 @@ final class Archive {
         readings.notes().forEach(note -> text.append("  ").append(note).append('\n'));
         readings.violations().forEach(v -> text.append("  VIOLATION ").append(v).append('\n'));
         Files.writeString(where.resolve("summary.txt"), text);
+        for (Map.Entry<String, String> file : readings.files().entrySet()) {
+            Files.writeString(where.resolve(file.getKey()), file.getValue());
+        }
     }
 
     private static Map<String, Object> json(Readings.Line line) {

@@ -44,6 +44,9 @@ final class BenchMain {
                         gate.figure(), gate.reference(), gate.mustText(), gate.aimText());
             }
         }
+        for (Benchmark table : Catalog.tables()) {
+            out.printf("%-5s %s%n", table.id(), table.what());
+        }
     }
 
     /** True if nothing that was measured missed its must. */
@@ -75,7 +78,7 @@ final class BenchMain {
 
     private Map<String, Object> measure(Benchmark benchmark, Readings readings, String commit)
             throws IOException {
-        try (Lab lab = new Lab(plan, launcher, scratch, binaries, kept, readings)) {
+        try (Lab lab = new Lab(plan, launcher, scratch, binaries, kept, readings, out)) {
             Thread cleanUp = new Thread(lab::close, "clean-up");
             Runtime.getRuntime().addShutdownHook(cleanUp);
             try {

@@ -16,12 +16,19 @@ final class Catalog {
                 .toList();
     }
 
-    /** Without a figure that could be missed: a table of where the time goes. */
-    private static Benchmark cost() {
-        return new Benchmark(
-                "cost",
-                "CPU of one message, by part of the broker and by statement, batch 100 and 1",
-                Cost::table);
+    /** Without a figure that could be missed: tables. */
+    static List<Benchmark> tables() {
+        return List.of(
+                new Benchmark(
+                        "cost",
+                        "CPU of one message, by part of the broker and by statement, batch 100"
+                                + " and 1",
+                        Cost::table),
+                new Benchmark(
+                        "rules",
+                        "M14 without the empty twin, under each of several rules of when the log"
+                                + " goes on in another epoch (--epoch-rules)",
+                        Growth::rules));
     }
 
     /** Those of "all", of one id, or of several with commas between; empty if one is unknown. */
@@ -31,7 +38,7 @@ final class Catalog {
         }
         List<Benchmark> found = new ArrayList<>();
         for (String name : names.split(",", -1)) {
-            Stream.concat(all().stream(), Stream.of(cost()))
+            Stream.concat(all().stream(), tables().stream())
                     .filter(benchmark -> benchmark.id().equalsIgnoreCase(name))
                     .forEach(found::add);
         }
@@ -295,7 +302,39 @@ final class Catalog {
                         .atMost("reads", "O(lanes)", 250, 100)
                         .atMost("after seek", "O(lanes)", 250, 100)
                         .atMost("seek", "O(lanes)", 250, 50)
-                        .atMost("delete", "O(lanes)", 250, 50));
+                        .atMost("delete", "O(lanes)", 250, 50),
+                growth(
+                        new Benchmark(
+                                "M13",
+                                "a store that grows (--growth), full cycle over 200 of the many"
+                                        + " lanes against an empty twin, nothing removed: CPU"
+                                        + " empty ÷ filled; p99 and buffers per pop filled ÷"
+                                        + " empty",
+                                Growth::keeping),
+                        0.93,
+                        0.98),
+                growth(
+                        new Benchmark(
+                                "M14",
+                                "the same at a fixed rate, while as many messages expire",
+                                Growth::expiring),
+                        // As M3, for removal is paid for.
+                        0.85,
+                        0.93));
+    }
+
+    /** At the first size above zero and at the last, batch 100 and 1. */
+    private static Benchmark growth(Benchmark benchmark, double must, double aim) {
+        Benchmark all = benchmark;
+        for (String size : List.of(" first", " last")) {
+            all =
+                    all.atLeast("cpu 100" + size, "flat over 24 h", must, aim)
+                            .atLeast("cpu 1" + size, "–", must, aim)
+                            .atMost("buffers" + size, "–", 1.3, 1.1)
+                            .atMost("p99 100" + size, "1.3 (44 M segments)", 1.5, NONE)
+                            .atMost("p99 1" + size, "–", 1.5, NONE);
+        }
+        return all;
     }
 
     private static List<Benchmark> idle() {

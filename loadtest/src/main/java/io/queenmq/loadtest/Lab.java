@@ -1,6 +1,7 @@
 package io.queenmq.loadtest;
 
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -20,6 +21,7 @@ final class Lab implements AutoCloseable {
     private final Optional<Path> binaries;
     private final Optional<Path> kept;
     private final Readings readings;
+    private final PrintStream out;
     private final List<Rig> rigs = new ArrayList<>();
     private @Nullable Rig first;
     private int queues;
@@ -28,6 +30,7 @@ final class Lab implements AutoCloseable {
      * @param launcher the script that starts a broker
      * @param binaries of an installed PostgreSQL for the databases; empty = the embedded one
      * @param kept where databases that took long to fill are kept from run to run; empty = nowhere
+     * @param out for whoever waits
      */
     Lab(
             Plan plan,
@@ -35,13 +38,15 @@ final class Lab implements AutoCloseable {
             Path scratch,
             Optional<Path> binaries,
             Optional<Path> kept,
-            Readings readings)
+            Readings readings,
+            PrintStream out)
             throws IOException {
         this.plan = plan;
         this.launcher = launcher;
         this.binaries = binaries;
         this.kept = kept;
         this.readings = readings;
+        this.out = out;
         Files.createDirectories(scratch);
         this.folder = Files.createTempDirectory(scratch, "queen-bench-");
         // A server that runs as another user has to come through.
@@ -50,6 +55,16 @@ final class Lab implements AutoCloseable {
 
     Plan plan() {
         return plan;
+    }
+
+    /** How far a long benchmark has come, for whoever waits. */
+    void say(String text) {
+        out.println(text);
+    }
+
+    /** Where the databases live. */
+    Path folder() {
+        return folder;
     }
 
     /** The broker that a benchmark with one is measured on. */

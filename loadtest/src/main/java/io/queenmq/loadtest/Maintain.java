@@ -7,14 +7,15 @@ import java.util.concurrent.locks.LockSupport;
 
 /** Group M, as far as it measures jobs of the broker: M2 to M6. */
 final class Maintain {
-    private static final Map<String, String> OFTEN = Map.of("RETENTION_INTERVAL", "1000");
+    static final Map<String, String> OFTEN = Map.of("RETENTION_INTERVAL", "1000");
     private static final int PATIENCE_SECONDS = 20;
     private static final int BYTES = 256;
     private static final int DUE = 1_000;
 
     private Maintain() {}
 
-    private static String keeps(int seconds) {
+    /** Options of a queue whose messages go at that age; 0 = they stay. */
+    static String keeps(int seconds) {
         return "{\"leaseTime\":60,\"retentionEnabled\":"
                 + (seconds > 0)
                 + ",\"retentionSeconds\":"

@@ -15,6 +15,7 @@ import java.util.concurrent.TimeUnit;
  * @param retained messages where many are asked for
  * @param pollers parked long polls where many are asked for
  * @param clients connections of benchmarks that compare calls of clients that wait for each answer
+ * @param growth sizes of a store that is measured while it grows
  */
 record Plan(
         double seconds,
@@ -26,7 +27,8 @@ record Plan(
         int lanes,
         int retained,
         int pollers,
-        int clients) {
+        int clients,
+        GrowthSizes growth) {
     /** Full size, or small enough to see that a command works. */
     static Plan of(Options options) {
         boolean quick = options.number("quick", 0) == 1;
@@ -41,7 +43,8 @@ record Plan(
                 options.number("many-lanes", quick ? 2_000 : 1_000_000),
                 options.number("retained", quick ? 20_000 : 10_000_000),
                 options.number("pollers", quick ? 200 : 10_000),
-                options.number("clients", 16));
+                options.number("clients", 16),
+                GrowthSizes.of(options, quick));
     }
 
     static long nanos(double seconds) {

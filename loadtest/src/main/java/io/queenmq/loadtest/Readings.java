@@ -39,12 +39,17 @@ final class Readings {
     private final Benchmark benchmark;
     private final Map<String, Reading> readings = new LinkedHashMap<>();
     private final Map<String, Object> details = new LinkedHashMap<>();
+    private final Map<String, String> files = new LinkedHashMap<>();
     private final List<String> notes = new ArrayList<>();
     private final List<String> violations = new ArrayList<>();
     private Optional<String> unavailable = Optional.empty();
 
     Readings(Benchmark benchmark) {
         this.benchmark = benchmark;
+    }
+
+    String id() {
+        return benchmark.id();
     }
 
     void value(String figure, double value) {
@@ -81,6 +86,11 @@ final class Readings {
         notes.add(text);
     }
 
+    /** A file that is archived beside the figures. */
+    void file(String name, String content) {
+        files.put(name, content);
+    }
+
     /** The verifier of a load speaks; what it finds fails the benchmark whatever was measured. */
     void verified(Ledger.Verdict verdict) {
         if (!verdict.clean()) {
@@ -94,6 +104,10 @@ final class Readings {
 
     Map<String, Object> details() {
         return details;
+    }
+
+    Map<String, String> files() {
+        return files;
     }
 
     List<String> violations() {
