@@ -21,7 +21,7 @@ final class Growth {
     private static final String FULL = "filled";
     private static final String EMPTY = "empty twin";
     private static final int BATCH = 100;
-    private static final int COUNTED_ROUNDS = 4;
+    private static final int COUNTED_ROUNDS_MAX = 4;
     private static final int COUNTED_PER_LANE = 50;
     private static final int RATE_MIN = 2_000;
     private static final int RATE_MAX = 30_000;
@@ -93,7 +93,7 @@ final class Growth {
         announce(1, 2);
         Rig twin = lab.another(environment(Map.of()));
         String busy = lab.queue(twin);
-        Sediment.prepareEmpty(twin, busy);
+        Sediment.prepareEmpty(twin, busy, sizes().twinLanes());
         stores.add(new Store(EMPTY, twin, busy, null));
         stores.add(filled(FULL, Map.of()));
         warmUp();
@@ -326,10 +326,11 @@ final class Growth {
     /** Of a pop of one message and its ack, by store and round; counted as R2 counts them. */
     private List<double[]> buffers() throws SQLException {
         List<double[]> counted = new ArrayList<>();
+        int rounds = Math.min(COUNTED_ROUNDS_MAX, lab.plan().pairs());
         for (int i = 0; i < stores.size(); i++) {
-            counted.add(new double[COUNTED_ROUNDS]);
+            counted.add(new double[rounds]);
         }
-        for (int round = -1; round < COUNTED_ROUNDS; round++) {
+        for (int round = -1; round < rounds; round++) {
             for (Store store : stores) {
                 emptied(store);
                 Lanes.fill(

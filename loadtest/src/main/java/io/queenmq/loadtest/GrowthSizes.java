@@ -8,9 +8,10 @@ import java.util.List;
  *
  * @param steps messages retained at each measurement, ascending
  * @param singles share of them in segments of one, as pushes of single messages make them
+ * @param twinLanes lanes of the store that stays empty
  * @param rules of rotation that are compared
  */
-record GrowthSizes(List<Long> steps, double singles, List<EpochRule> rules) {
+record GrowthSizes(List<Long> steps, double singles, int twinLanes, List<EpochRule> rules) {
     GrowthSizes {
         steps = List.copyOf(steps);
         rules = List.copyOf(rules);
@@ -25,12 +26,17 @@ record GrowthSizes(List<Long> steps, double singles, List<EpochRule> rules) {
         if (!(singles >= 0 && singles <= 1)) {
             throw new IllegalArgumentException("--singles is a share from 0 to 1, got " + singles);
         }
+        if (twinLanes < Sediment.ACTIVE) {
+            throw new IllegalArgumentException(
+                    "--twin-lanes must be at least " + Sediment.ACTIVE + ", got " + twinLanes);
+        }
     }
 
     static GrowthSizes of(Options options, boolean quick) {
         return new GrowthSizes(
                 steps(options.text("growth", quick ? "0,20000,100000" : "0,10000000,50000000")),
                 options.ratio("singles", quick ? 0.02 : 0),
+                options.number("twin-lanes", 1_000),
                 EpochRule.all(
                         options.text(
                                 "epoch-rules",

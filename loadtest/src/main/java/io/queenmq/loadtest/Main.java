@@ -41,9 +41,10 @@ public final class Main {
               --seconds N --long-seconds N --warmup N --ramp N
               --pairs N --pair-seconds N
               --many-lanes N --retained N --pollers N --clients N
-              --growth N,N --singles SHARE --epoch-rules rows=N,mb=N
+              --growth N,N --singles SHARE --twin-lanes N --epoch-rules rows=N,mb=N
                                        sizes of a store that grows (M13, M14, rules), its share of
-                                       segments of one message, when epochs are rotated
+                                       segments of one message, lanes of its empty twin, when
+                                       epochs are rotated
               --keep DIR               keeps what took long to store (M12) for runs of the same sizes
               --pg-bin DIR             programs of an installed PostgreSQL, in place of the
                                        embedded one

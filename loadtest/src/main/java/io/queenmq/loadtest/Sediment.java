@@ -104,10 +104,10 @@ final class Sediment {
         return new Sediment(rig, kept, scatter, first, singles);
     }
 
-    /** Only the lanes in use, for a store that stays empty. */
-    static void prepareEmpty(Rig rig, String busy) {
+    /** Lanes of a store that stays empty. */
+    static void prepareEmpty(Rig rig, String busy, int lanes) {
         Lanes.group(rig.server(), busy, ReadPath.GROUP);
-        Lanes.idle(rig.server(), busy, 0, ACTIVE);
+        Lanes.idle(rig.server(), busy, 0, lanes);
         Lanes.cursors(rig.server(), busy, ReadPath.GROUP);
         Lanes.settle(rig.server());
     }

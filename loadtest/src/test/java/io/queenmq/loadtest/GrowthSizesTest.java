@@ -36,6 +36,7 @@ class GrowthSizesTest {
                     IllegalArgumentException.class, () -> plan("growth=" + steps), "for " + steps);
         }
         assertThrows(IllegalArgumentException.class, () -> plan("singles=1.1"));
+        assertThrows(IllegalArgumentException.class, () -> plan("twin-lanes=199"));
     }
 
     @Test
