@@ -183,6 +183,14 @@ final class LockJson {
                     json.raw(":false,\"reason\":\"lost\"");
                     holders(json, holders);
                 }
+                case LockResult.Unfinished(String owner, List<Holder> holders) -> {
+                    json.raw(owner == null ? ",\"renewed\"" : ",\"acquired\"");
+                    json.raw(":false,\"reason\":\"unfinished\"");
+                    if (owner != null) {
+                        json.raw(",\"owner\":").string(owner);
+                    }
+                    holders(json, holders);
+                }
                 case LockResult.Held(List<Holder> holders) -> {
                     json.raw(",\"held\":").bool(!holders.isEmpty());
                     holders(json, holders);

@@ -43,6 +43,15 @@ public sealed interface LockResult {
     /** Somebody else holds the slot, or nobody. */
     record Lost(List<Holder> holders) implements LockResult {}
 
+    /**
+     * It may have been carried out, and may not: the database did not answer in the end, or other
+     * renewals of the same holder came between each time.
+     *
+     * @param owner of an acquisition: who holds the slot if it was; null = it was none
+     * @param holders when it was last looked
+     */
+    record Unfinished(@Nullable String owner, List<Holder> holders) implements LockResult {}
+
     /** Who holds slots. */
     record Held(List<Holder> holders) implements LockResult {}
 }

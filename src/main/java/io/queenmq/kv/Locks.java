@@ -122,14 +122,17 @@ public final class Locks {
                 round(caller, open);
                 rounds++;
             }
-            conclude(caller, attempts.stream().filter(a -> a.result == null).toList());
+            // A renewal that one of its own holder's overtakes each time has lost nothing.
+            open(attempts).forEach(a -> a.beaten = a.op instanceof LockOp.Acquire);
+            conclude(caller, unanswered(attempts));
         } catch (QueenException e) {
             if (rounds == 0) {
                 throw e;
             }
-            // What was taken would be held by nobody, were its token lost with the answer.
+            // What was taken would be held by nobody, were its token lost with the answer; and what
+            // the last round did may have been done.
             LOG.log(System.Logger.Level.DEBUG, "a call on locks ends early", e);
-            attempts.stream().filter(a -> a.result == null).forEach(a -> beaten(a, a.holders));
+            unanswered(attempts).forEach(a -> end(a, a.holders));
         }
         return attempts.stream().map(a -> Objects.requireNonNull(a.result)).toList();
     }
@@ -138,22 +141,32 @@ public final class Locks {
         return attempts.stream().filter(a -> a.result == null && !a.beaten).toList();
     }
 
-    private static void beaten(Attempt attempt, List<Holder> holders) {
-        attempt.result =
-                attempt.op instanceof LockOp.Acquire
-                        ? new LockResult.Refused(true, holders)
-                        : new LockResult.Lost(holders);
+    private static List<Attempt> unanswered(List<Attempt> attempts) {
+        return attempts.stream().filter(a -> a.result == null).toList();
+    }
+
+    /**
+     * One that others were faster than has come to nothing; any other may have been carried out.
+     */
+    private static void end(Attempt attempt, List<Holder> holders) {
+        boolean acquires = attempt.op instanceof LockOp.Acquire;
+        if (!attempt.beaten) {
+            attempt.result = new LockResult.Unfinished(acquires ? attempt.owner : null, holders);
+        } else {
+            attempt.result =
+                    acquires ? new LockResult.Refused(true, holders) : new LockResult.Lost(holders);
+        }
     }
 
     /** Those that others were faster than are told who. */
-    private void conclude(Caller caller, List<Attempt> beaten) {
-        if (beaten.isEmpty()) {
+    private void conclude(Caller caller, List<Attempt> unanswered) {
+        if (unanswered.isEmpty()) {
             return;
         }
         List<List<Holder>> read =
-                holders(caller, beaten.stream().map(a -> new LockOp.Get(a.op.name())).toList());
-        for (int i = 0; i < beaten.size(); i++) {
-            beaten(beaten.get(i), read.get(i));
+                holders(caller, unanswered.stream().map(a -> new LockOp.Get(a.op.name())).toList());
+        for (int i = 0; i < unanswered.size(); i++) {
+            end(unanswered.get(i), read.get(i));
         }
     }
 
@@ -232,11 +245,14 @@ public final class Locks {
         }
     }
 
-    /** The version under which a renewal goes on; 0 = it does not. */
+    /**
+     * The version under which a renewal goes on; 0 = it does not. Tokens grow: a higher one than
+     * that of the holder is none that a renewal has replaced.
+     */
     private static long renewable(LockOp.Renew renew, @Nullable String owner, long token) {
-        return token == renew.token() || (renew.owner() != null && renew.owner().equals(owner))
-                ? token
-                : 0;
+        boolean replaced =
+                renew.token() < token && renew.owner() != null && renew.owner().equals(owner);
+        return token == renew.token() || replaced ? token : 0;
     }
 
     private void round(Caller caller, List<Attempt> open) {

@@ -115,6 +115,8 @@ class LockHttpTest {
         assertEquals(renewed.text("token"), lost.text("holders", 0, "token"));
         assertTrue(run(renew + first + by("a")).bool("renewed"), "an older token of its own");
         assertEquals("lost", run(renew + first + by("b")).text("reason"));
+        String never = Long.toString(Long.MAX_VALUE);
+        assertEquals("lost", run(renew + never + by("a")).text("reason"), "nobody ever had it");
         assertEquals("lost", run(renew + first + ",\"slot\":3").text("reason"));
     }
 
