@@ -102,7 +102,11 @@ final class Refusals {
                     Failure.BUSY, "rows this request needs are held by somebody else", error);
         }
         LOG.log(Level.ERROR, "statement failed statement=" + statement + " state=" + state, error);
-        return new QueenException(Failure.INTERNAL, "internal error in " + statement, error);
+        return new QueenException(
+                Failure.INTERNAL,
+                lacksSomething(state) ? QueenException.MISCONFIGURED : null,
+                "internal error in " + statement,
+                error);
     }
 
     /**
@@ -123,6 +127,11 @@ final class Refusals {
         return tellsOfTheEnd(state) || refusesWork(state)
                 ? new QueenException(Failure.DATABASE_AWAY, what + " is lost", error)
                 : new QueenException(Failure.INTERNAL, what + " is refused: " + text(error), error);
+    }
+
+    /** A function or a table is not there, or not the broker's to use. */
+    private static boolean lacksSomething(String state) {
+        return state.startsWith("42");
     }
 
     /** It takes no writes, or has no room. */

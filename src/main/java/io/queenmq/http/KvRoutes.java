@@ -102,6 +102,11 @@ final class KvRoutes {
         };
     }
 
+    /** What an operator has to do. */
+    static final String MISCONFIGURED =
+            "the database lacks what this broker needs, or denies it: the broker's log names it;"
+                    + " migrate the database, or grant it";
+
     /** A refusal in the words of these routes. */
     private record Refused(String error, @Nullable String reason, String detail) {}
 
@@ -139,7 +144,10 @@ final class KvRoutes {
                     KV_QUOTA_EXCEEDED,
                     TIMERS_QUOTA_EXCEEDED ->
                     new Refused(failure.code(), e.reason(), e.detail());
-            case INTERNAL -> new Refused("kv_error", null, "internal error");
+            case INTERNAL ->
+                    QueenException.MISCONFIGURED.equals(e.reason())
+                            ? new Refused("kv_misconfigured", null, MISCONFIGURED)
+                            : new Refused("kv_error", null, "internal error");
         };
     }
 }

@@ -183,7 +183,13 @@ final class TimerRoutes {
             case DATABASE_AWAY -> body("timers_unavailable", "connection", e.detail());
             case OUTCOME_UNKNOWN, STOPPING ->
                     body("timers_unavailable", e.failure().code(), e.detail());
-            case INTERNAL -> body("timers_error", e.failure().code(), "internal error");
+            case INTERNAL ->
+                    QueenException.MISCONFIGURED.equals(e.reason())
+                            ? body(
+                                    "timers_misconfigured",
+                                    QueenException.MISCONFIGURED,
+                                    KvRoutes.MISCONFIGURED)
+                            : body("timers_error", e.failure().code(), "internal error");
         };
     }
 

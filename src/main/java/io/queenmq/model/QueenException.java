@@ -4,6 +4,12 @@ import org.jspecify.annotations.Nullable;
 
 /** A refusal on its way to the edge: which one, and a sentence for humans. */
 public final class QueenException extends RuntimeException {
+    /**
+     * Reason of an internal failure that no change of the program mends: the database lacks what a
+     * statement needs, or does not let the broker use it.
+     */
+    public static final String MISCONFIGURED = "misconfigured";
+
     private static final long serialVersionUID = 1L;
 
     private final Failure failure;
@@ -26,7 +32,7 @@ public final class QueenException extends RuntimeException {
         this(failure, reason, detail, null);
     }
 
-    private QueenException(
+    public QueenException(
             Failure failure, @Nullable String reason, String detail, @Nullable Throwable cause) {
         super(detail, cause);
         this.failure = failure;
