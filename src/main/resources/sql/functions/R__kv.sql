@@ -21,7 +21,7 @@
 --            get, read   found or absent; read also cut: the answer is full
 --            list        row; end, if there is no key; more or cut behind the last row, if there
 --                        may be further keys, with a key where they are behind that one and not
---                        behind that of the last row; a full answer has its first key all the same
+--                        behind that of the last row; cut alone, if the answer was full before
 --            check, put, delete, incr
 --                        applied, or what stands in the way: exists, absent, version, limit, type;
 --                        then with the value and version that are there. The value of an applied
@@ -371,8 +371,7 @@ begin
                 verdict := 'end';
             elsif v_place > p_limits[item] then
                 verdict := 'more';
-            elsif v_bytes >= p_read_bytes and v_place > 1 then
-                -- Behind the first row: the next page begins behind what this one has.
+            elsif v_bytes >= p_read_bytes then
                 verdict := 'cut';
             else
                 v_full := false;
@@ -455,7 +454,7 @@ comment on function queen_store.run_kv(
     'Reads and writes any number of keys, unless an operation that must be applied is not: then verdicts and no effect. Locks: kv, as apply_kv; waits up to p_wait_ms for each.';
 
 -- queen_store.kv_number: a JSON number that counters can count with.
--- Called by  apply_kv, require_kv
+-- Called by  apply_kv
 -- Locks      none
 -- Returns    null = it is no number, or one beyond a thousand digits either side of the point
 -- Cost       no statement

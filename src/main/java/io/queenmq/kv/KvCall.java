@@ -293,7 +293,7 @@ public final class KvCall {
                                                 ? rows.getFirst().found()
                                                 : null);
                         case KvOp.GetMany many -> gotMany(many, rows);
-                        case KvOp.GetPrefix page -> page(rows);
+                        case KvOp.GetPrefix page -> page(page, rows);
                         case KvOp.Guarded guarded -> written(guarded, rows.getFirst());
                     });
         }
@@ -317,7 +317,7 @@ public final class KvCall {
         return new KvResult.GotMany(found, List.copyOf(missing), truncated);
     }
 
-    private static KvResult page(List<Row> rows) {
+    private static KvResult page(KvOp.GetPrefix page, List<Row> rows) {
         List<KvResult.Row> found = new ArrayList<>(rows.size());
         boolean truncated = false;
         String passed = null;
@@ -326,13 +326,29 @@ public final class KvCall {
                 case "row" -> found.add(row.found());
                 case "more", "cut" -> {
                     truncated = true;
-                    passed = row.key();
+                    passed = row.key() != null || !found.isEmpty() ? row.key() : begin(page);
                 }
                 case "end" -> {}
                 default -> throw new IllegalStateException("a list said " + row.verdict());
             }
         }
         return new KvResult.Page(found, truncated, passed);
+    }
+
+    /** Behind which a page begins of which nothing has been told yet. */
+    private static String begin(KvOp.GetPrefix page) {
+        if (page.after() != null) {
+            return page.after();
+        }
+        // All that begins with the prefix is behind what the prefix begins with, and behind the
+        // character before it.
+        String prefix = page.prefix();
+        int last = prefix.codePointBefore(prefix.length());
+        String rest = prefix.substring(0, prefix.length() - Character.charCount(last));
+        if (!rest.isEmpty() || last == 1) {
+            return rest;
+        }
+        return Character.toString(last == Character.MAX_SURROGATE + 1 ? 0xd7ff : last - 1);
     }
 
     private static KvResult.Written written(KvOp.Guarded op, Row row) {
