@@ -244,8 +244,9 @@ comment on function queen_store.find_offsets(
 --            a batch it could end), invalid_lease (the lease acknowledged last did not acknowledge
 --            it: it gave it back, or never had it), or for all items of a unit consumer_not_found,
 --            invalid_lease, not_owned, busy; conflated = messages a completed batch retired unread,
---            null when it was not conflated. The first item of a unit says what changed: messages
---            that the cursor passed, whose lease is over, dead letters
+--            null when it was not conflated, and of all but the item that completed it. The first
+--            item of a unit says what changed: messages that the cursor passed, whose lease is
+--            over, dead letters
 -- Cost       6 statements for any number of units (again for units that share a cursor); reads the
 --            keys of the leased batches, and of at most 100,000 messages on either side of a cursor
 --            for ids that are not in them
@@ -516,7 +517,9 @@ begin
             group by i.unit
         ),
         tally as (
-            select i.unit, min(i.item) as first_item, s."offset" as signal_offset,
+            select i.unit, min(i.item) as first_item,
+                   min(i.item) filter (where i.ahead and i.status = 0) as first_completed,
+                   s."offset" as signal_offset,
                    max(i.weight) filter (where i."offset" = s."offset") as weight,
                    max(i."offset") filter (
                        where i.ahead and i.status = 0
@@ -533,8 +536,8 @@ begin
             group by i.unit, s."offset"
         ),
         decision as materialized (
-            select u.*, t.first_item, t.signal_offset, t.weight, t.reason, t.signal_key, a.action,
-                   e.new_committed,
+            select u.*, t.first_item, t.first_completed, t.signal_offset, t.weight, t.reason,
+                   t.signal_key, a.action, e.new_committed,
                    -- A unit that may not act ends nobody's lease.
                    a.action <> 'none' and u.batch_end is not null and (
                        a.action <> 'commit' or e.new_committed >= u.batch_end) as released,
@@ -618,7 +621,8 @@ begin
                d.action = 'file' and i."offset" = d.signal_offset and i.weight = d.weight
                    and i.ahead,
                d.partition_id, d.group_id, d.queue_id, d.new_committed, d.last_offset,
-               case when o.verdict = 'done' and d.released and d.action = 'commit'
+               -- An id may be acknowledged more than once: it retires them once.
+               case when i.item = d.first_completed and d.released and d.action = 'commit'
                      and d.lease_conflated then d.batch_end - d.committed - 1 end,
                case when i.item = d.first_item then greatest(d.new_committed, d.log_start - 1)
                    - greatest(d.committed, d.log_start - 1) end,

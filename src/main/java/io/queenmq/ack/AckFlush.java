@@ -198,14 +198,13 @@ abstract sealed class AckFlush implements Flush<AckUnit.Cursor, AckUnit> {
                             unit.lane,
                             unit.batchEnd(),
                             outcome.lastOffset());
-                    AckResult result =
-                            outcome.conflated() == null
-                                    ? RELEASED
-                                    : new AckResult(
-                                            true, null, true, false, false, outcome.conflated());
-                    procedures.answered(
-                            unit.queueId(), unit, Collections.nCopies(unit.items(), result));
-                    unit.answerAll(result);
+                    // An id may be acknowledged more than once: it retires them once.
+                    List<AckResult> results =
+                            new ArrayList<>(Collections.nCopies(unit.items(), RELEASED));
+                    results.set(
+                            0, new AckResult(true, null, true, false, false, outcome.conflated()));
+                    procedures.answered(unit.queueId(), unit, results);
+                    unit.answer(results);
                 }
                 case NOOP -> unit.answerAll(NOOP);
                 case LOST -> unit.answer(List.of());

@@ -102,7 +102,10 @@ class ConflationHttpTest {
         assertEquals(List.of("4"), http.pop(queue, ASKED).payloads());
     }
 
-    /** By itself, by its lease in a transaction, and by its id in one that names the lease. */
+    /**
+     * By itself, by its lease in a transaction, and by its id in one that names the lease; once and
+     * twice.
+     */
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
@@ -110,7 +113,11 @@ class ConflationHttpTest {
             value = {
                 "ack | {ACK,'leaseId':'LEASE'}",
                 "transaction | {'operations':[{'type':'ack',ACK,'leaseId':'LEASE'}]}",
-                "transaction | {'operations':[{'type':'ack',ACK}],'requiredLeases':['LEASE']}"
+                "transaction | {'operations':[{'type':'ack',ACK}],'requiredLeases':['LEASE']}",
+                "ack/batch | {'consumerGroup':'g','acknowledgments':[{ACK},{ACK}]}",
+                "ack/batch | {'consumerGroup':'g','acknowledgments':[{ACK,'leaseId':'LEASE'},{ACK,'leaseId':'LEASE'}]}",
+                "transaction | {'operations':[{'type':'ack',ACK,'leaseId':'LEASE'},{'type':'ack',ACK,'leaseId':'LEASE'}]}",
+                "transaction | {'operations':[{'type':'ack',ACK},{'type':'ack',ACK}],'requiredLeases':['LEASE']}"
             })
     @Contract({"pop-conflate-6", "tx-4"})
     void whatGoesUnreadIsCountedHoweverItIsAcknowledged(String route, String body)
