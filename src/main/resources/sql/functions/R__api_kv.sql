@@ -311,8 +311,16 @@ begin
                        'ttl must be 1 to 100000000000 seconds, got ' || i.ttl_seconds
                    when i.expect < 0 or (i.op = 'check' and coalesce(i.expect, 0) = 0) then
                        'expect must be a version'
-                   when i.op = 'incr' and queen_store.kv_number(i.delta::text) is null then
+                   -- Neither NaN nor infinity is one.
+                   when i.op = 'incr' and not coalesce(
+                           abs(i.delta) < 1e1000 and scale(i.delta) < 1000, false) then
                        'delta must be a number of at most 1000 digits'
+                   when i.op = 'incr' and not coalesce(
+                           abs(i.least) < 1e1000 and scale(i.least) < 1000, i.least is null) then
+                       'min must be a number of at most 1000 digits'
+                   when i.op = 'incr' and not coalesce(
+                           abs(i.most) < 1e1000 and scale(i.most) < 1000, i.most is null) then
+                       'max must be a number of at most 1000 digits'
                    when i.op in ('put', 'delete', 'incr') and i.writes > 1 then
                        'a call writes a key at most once'
                end as fault
@@ -320,9 +328,11 @@ begin
             select i.*,
                    count(*) filter (where i.op in ('put', 'delete', 'incr')) over (
                        partition by i.namespace, i.key) as writes
-            from unnest(p_ops, p_namespaces, p_keys, v_values, p_ttl_seconds, p_expects, p_deltas)
-                with ordinality
-                as i (op, namespace, key, value, ttl_seconds, expect, delta, ordinal)) i) i
+            from unnest(
+                p_ops, p_namespaces, p_keys, v_values, p_ttl_seconds, p_expects, p_deltas, p_mins,
+                p_maxs) with ordinality
+                as i (op, namespace, key, value, ttl_seconds, expect, delta, least, most,
+                      ordinal)) i) i
     where i.fault is not null
     order by i.ordinal
     limit 1;

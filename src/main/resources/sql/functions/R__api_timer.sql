@@ -172,7 +172,10 @@ begin
     select t.status, t.message_id, t.transaction_id, t.deliver_at
     from queen.timer_schedule(
         array[p_queue], array[p_timer_key], array[p_payload],
-        array[coalesce(p_deliver_at, clock_timestamp() + p_delay)], array[p_partition],
+        -- Longer ones would lead out of the calendar, and are all the same: past, or too far ahead.
+        array[coalesce(p_deliver_at, clock_timestamp() + greatest(
+            interval '0', least(p_delay, interval '1000 years')))],
+        array[p_partition],
         array[p_transaction_id], array[p_dedup], p_tenant) t;
 end
 $$;

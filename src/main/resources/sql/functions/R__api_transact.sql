@@ -6,8 +6,9 @@
 -- with the caller's transaction, so what queen.push and queen.ack would answer with a row is an
 -- error here: a message that its lane took before within the dedup window, an ack that cannot be
 -- carried out, an operation on a key that must be applied and is not. The transaction cannot go on
--- to commit its other half by accident; who wants to go on sets a savepoint. An ack without a lease
--- of its own is judged by those that the call names elsewhere: the holder must be among them. Locks
+-- to commit its other half by accident; who wants to go on sets a savepoint. Acks of one lane and
+-- group go by the first lease they name. Without one they are judged by those that the call names
+-- elsewhere: the holder must be among them; else what the call names besides must be held. Locks
 -- are held until the transaction ends: put all of a step in one call, for two transactions that do
 -- it in several may deadlock.
 -- Called by  applications
@@ -62,10 +63,12 @@ declare
     v_statuses text[];
     v_errors text[] := coalesce(p_ack_errors, array_fill(null::text, array[v_acks]));
     v_units integer[];
-    -- Per unit, one (lane, group).
-    v_unit_lanes bigint[];
-    v_unit_groups text[];
-    v_unit_lease_ids uuid[];
+    -- Per unit, one (lane, group), with the first lease that its acks name.
+    v_unit_lanes bigint[] := '{}';
+    v_unit_groups text[] := '{}';
+    v_unit_lease_ids uuid[] := '{}';
+    -- Every lease that the call names.
+    v_supplied_lease_ids uuid[] := array_remove(v_lease_ids || p_required_lease_ids, null);
     -- Per push: the first of the call with its lane and transaction id.
     v_firsts bigint[];
     v_freed_lanes bigint[];
@@ -150,40 +153,51 @@ begin
             return next;
         end loop;
     end if;
-    if cardinality(p_required_lease_ids) > 0 and array_position(v_lease_ids, null) is null
-            and not array_remove(p_required_lease_ids, null) <@ v_lease_ids
+    if v_acks > 0 then
+        select array_agg(u.unit order by u.ordinal) into v_units
+        from (
+            select i.ordinal,
+                   dense_rank() over (order by i.partition_id, i.group_name)::integer as unit
+            from unnest(p_ack_partition_ids, v_groups) with ordinality
+                as i (partition_id, group_name, ordinal)) u;
+        -- 0 is no lane: what is not a partition id belongs to no tenant.
+        select array_agg(u.lane order by u.unit), array_agg(u.group_name order by u.unit),
+               array_agg(u.lease_id order by u.unit)
+        into v_unit_lanes, v_unit_groups, v_unit_lease_ids
+        from (
+            select i.unit, i.group_name,
+                   coalesce(queen_store.partition_number(i.partition_id), 0) as lane,
+                   (array_agg(i.lease_id order by i.ordinal)
+                       filter (where i.lease_id is not null))[1] as lease_id
+            from unnest(v_units, p_ack_partition_ids, v_groups, v_lease_ids) with ordinality
+                as i (unit, partition_id, group_name, lease_id, ordinal)
+            group by i.unit, i.partition_id, i.group_name) u;
+    end if;
+    -- Leases by which no ack goes; the others are judged with their acks.
+    if not v_supplied_lease_ids <@ v_unit_lease_ids
+            and array_position(v_unit_lease_ids, null) is null
             and not queen_store.hold_leases(
-                p_tenant, array_remove(p_required_lease_ids, null), v_lease_ids,
-                array(select coalesce(queen_store.partition_number(i.partition_id), 0)
-                      from unnest(p_ack_partition_ids) with ordinality
-                          as i (partition_id, ordinal)
-                      order by i.ordinal),
-                v_groups) then
+                p_tenant, v_supplied_lease_ids, v_unit_lease_ids, v_unit_lanes,
+                v_unit_groups) then
         raise exception using errcode = 'QN409', message = 'ack_rejected',
-            detail = 'a required lease has run out, or somebody else took it over';
+            detail = case
+                when (array_remove(p_required_lease_ids, null) <@ v_unit_lease_ids) is false
+                then 'a required lease has run out, or somebody else took it over'
+                else (
+                    select format(
+                        'ack %s, transaction id "%s" of partition %s for group "%s": invalid lease',
+                        i.ordinal, i.transaction_id, i.partition_id, i.group_name)
+                    from unnest(
+                        v_lease_ids, p_ack_transaction_ids, p_ack_partition_ids, v_groups)
+                        with ordinality as i (
+                            lease_id, transaction_id, partition_id, group_name, ordinal)
+                    where i.lease_id <> all (v_unit_lease_ids)
+                    order by i.ordinal
+                    limit 1) end;
     end if;
     if v_acks = 0 then
         return;
     end if;
-
-    select array_agg(u.unit order by u.ordinal) into v_units
-    from (
-        select i.ordinal,
-               dense_rank() over (order by i.partition_id, i.group_name)::integer as unit
-        from unnest(p_ack_partition_ids, v_groups) with ordinality
-            as i (partition_id, group_name, ordinal)) u;
-    -- 0 is no lane: what is not a partition id belongs to no tenant.
-    select array_agg(u.lane order by u.unit), array_agg(u.group_name order by u.unit),
-           array_agg(u.lease_id order by u.unit)
-    into v_unit_lanes, v_unit_groups, v_unit_lease_ids
-    from (
-        select i.unit, i.group_name,
-               coalesce(queen_store.partition_number(i.partition_id), 0) as lane,
-               (array_agg(i.lease_id order by i.ordinal) filter (where i.lease_id is not null))[1]
-                   as lease_id
-        from unnest(v_units, p_ack_partition_ids, v_groups, v_lease_ids) with ordinality
-            as i (unit, partition_id, group_name, lease_id, ordinal)
-        group by i.unit, i.partition_id, i.group_name) u;
 
     part := 'ack';
     message_id := null;
@@ -192,7 +206,7 @@ begin
         select a.*
         from queen_store.ack_bundle(
             p_tenant, v_unit_lanes, v_unit_groups, v_unit_lease_ids,
-            array_remove(v_lease_ids || p_required_lease_ids, null), v_units,
+            v_supplied_lease_ids, v_units,
             array(select queen_store.key_of(t.transaction_id)
                   from unnest(p_ack_transaction_ids) with ordinality
                       as t (transaction_id, ordinal)
