@@ -4,10 +4,6 @@ import static io.queenmq.testkit.Lines.line;
 import static io.queenmq.testkit.Lines.lines;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.queenmq.db.Database;
-import io.queenmq.runtime.Clock;
-import io.queenmq.testkit.Await;
-import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -15,9 +11,7 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -25,45 +19,20 @@ import org.junit.jupiter.api.Test;
  * Calls that change the same timers at the same time. Somebody holds one of them while the calls
  * come to stand behind it, in the order of the test, and lets it go.
  */
-class TimerLockProceduresTest {
-    private static final FireRates ANY = new FireRates(0, Clock.SYSTEM);
-
-    private static TestDatabase database;
-    private static Database pool;
-    private static TimerProcedures timers;
-
+class TimerLockProceduresTest extends TimerScene {
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
-    private Connection holder;
-    private Connection witness;
-
-    @BeforeAll
-    static void create() {
-        database = TestDatabase.migrated();
-        pool = database.pool();
-        timers = new TimerProcedures(pool);
-    }
-
-    @AfterAll
-    static void drop() {
-        pool.close();
-        database.close();
-    }
 
     @BeforeEach
     void hold() throws SQLException {
-        holder = database.connect();
-        witness = database.connect();
-        lines(witness, "truncate queen_store.timers");
-        lines(witness, call("schedule c", "schedule d"));
-        holder.setAutoCommit(false);
-        lines(holder, "select from queen_store.timers where timer_key = 'c' for update");
+        lines(connection, call("schedule c", "schedule d"));
+        other.setAutoCommit(false);
+        lines(other, "select from queen_store.timers where timer_key = 'c' for update");
     }
 
+    /** Before the connections, for whose locks some may wait. */
     @AfterEach
-    void close() throws SQLException {
-        holder.close();
-        witness.close();
-        threads.close();
+    void end() {
+        threads.shutdownNow();
     }
 
     /** Operations like {@code cancel c}. */
@@ -89,29 +58,20 @@ class TimerLockProceduresTest {
         Future<String> answer =
                 threads.submit(
                         () -> {
-                            try (Connection connection = database.connect()) {
-                                return line(connection, call(ops));
+                            try (Connection caller = database.connect()) {
+                                return line(caller, call(ops));
                             }
                         });
-        Await.until(
-                many + " calls that wait",
-                () ->
-                        line(
-                                        witness,
-                                        "select count(*) from pg_stat_activity where datname ="
-                                                + " current_database() and wait_event_type = 'Lock'")
-                                .equals(Integer.toString(many)));
+        awaitWaiting(many);
         return answer;
     }
 
-    private static List<ClaimedTimer> claim(String key) throws SQLException {
-        try (Connection connection = database.connect()) {
-            lines(
-                    connection,
-                    "update queen_store.timers set deliver_at = clock_timestamp() where timer_key ="
-                            + " '%s'".formatted(key));
-        }
-        return timers.claim(10, 1 << 20, 60_000, null, ANY).timers();
+    private List<ClaimedTimer> claim(String key) throws SQLException {
+        lines(
+                connection,
+                "update queen_store.timers set deliver_at = clock_timestamp() where timer_key ="
+                        + " '%s'".formatted(key));
+        return claim(10);
     }
 
     private static String fire(List<ClaimedTimer> claimed) {
@@ -121,14 +81,14 @@ class TimerLockProceduresTest {
     }
 
     private List<String> left() throws SQLException {
-        return lines(witness, "select timer_key, attempts from queen_store.timers order by 1");
+        return lines(connection, "select timer_key, attempts from queen_store.timers order by 1");
     }
 
     @Test
     void rowsThatAreThereAndRowsThatAreMadeAreLockedInOneOrder() throws Exception {
         Future<String> cancelling = waiting(1, "cancel c", "schedule b");
         Future<String> scheduling = waiting(2, "schedule c", "schedule b");
-        holder.commit();
+        other.commit();
         assertEquals("cancelled of c, scheduled", cancelling.get(), "and no deadlock");
         assertEquals("scheduled, rescheduled", scheduling.get());
         assertEquals(List.of("b|0", "c|0", "d|0"), left());
@@ -137,17 +97,17 @@ class TimerLockProceduresTest {
     @Test
     void whatIsMadeWhileACancellationWaitsComesAfterIt() throws Exception {
         Future<String> cancelling = waiting(1, "cancel b", "cancel c", "cancel d");
-        lines(witness, call("schedule b"));
-        holder.commit();
+        lines(connection, call("schedule b"));
+        other.commit();
         assertEquals("absent, cancelled of c, cancelled of d", cancelling.get());
         assertEquals(List.of("b|0"), left());
     }
 
     @Test
     void whatIsGoneWhenACancellationHasWaitedIsAbsent() throws Exception {
-        lines(holder, "delete from queen_store.timers where timer_key = 'c'");
+        lines(other, "delete from queen_store.timers where timer_key = 'c'");
         Future<String> cancelling = waiting(1, "cancel c", "schedule e");
-        holder.commit();
+        other.commit();
         assertEquals("absent, scheduled", cancelling.get());
         assertEquals(List.of("d|0", "e|0"), left());
     }
@@ -157,18 +117,18 @@ class TimerLockProceduresTest {
         List<ClaimedTimer> claimed = claim("d");
         assertEquals(
                 "too_late, too_late",
-                line(holder, call("cancel d")) + ", " + line(holder, call("schedule d")));
+                line(other, call("cancel d")) + ", " + line(other, call("schedule d")));
         assertEquals("fired", fire(claimed));
-        holder.rollback();
+        other.rollback();
         assertEquals(List.of("c|0"), left());
     }
 
     @Test
     void aClaimedTimerThatSomebodyHoldsStaysClaimedForAnotherTry() throws SQLException {
         List<ClaimedTimer> claimed = claim("d");
-        lines(holder, "select from queen_store.timers where timer_key = 'd' for update");
+        lines(other, "select from queen_store.timers where timer_key = 'd' for update");
         assertEquals("locked", fire(claimed));
-        holder.commit();
+        other.commit();
         assertEquals("fired", fire(claimed));
         assertEquals("stale", fire(claimed));
     }

@@ -5,12 +5,10 @@ import static io.queenmq.testkit.Lines.lines;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.queenmq.db.Database;
 import io.queenmq.model.Caller;
 import io.queenmq.runtime.Clock;
 import io.queenmq.testkit.Buffers;
 import io.queenmq.testkit.Contract;
-import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -22,24 +20,13 @@ import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** What a look for timers finds and what it costs, where there are many or have been. */
-class TimerLooksProceduresTest {
+class TimerLooksProceduresTest extends TimerScene {
     private static final UUID OTHER = UUID.fromString("00000000-0000-0000-0000-00000000000b");
     private static final int MANY = 3_000;
     private static final int BATCH = 200;
-    private static final FireRates ANY = new FireRates(0, Clock.SYSTEM);
-
-    private static TestDatabase database;
-    private static Database pool;
-    private static TimerProcedures timers;
-
-    private Connection connection;
 
     private long nanos;
     private final Clock clock =
@@ -54,30 +41,6 @@ class TimerLooksProceduresTest {
                     return nanos;
                 }
             };
-
-    @BeforeAll
-    static void create() {
-        database = TestDatabase.migrated();
-        pool = database.pool();
-        timers = new TimerProcedures(pool);
-    }
-
-    @AfterAll
-    static void drop() {
-        pool.close();
-        database.close();
-    }
-
-    @BeforeEach
-    void open() throws SQLException {
-        connection = database.connect();
-        lines(connection, "truncate queen_store.timers");
-    }
-
-    @AfterEach
-    void close() throws SQLException {
-        connection.close();
-    }
 
     /**
      * Timers that have been due for up to an hour; their order in time is not that of their rows.
@@ -95,10 +58,6 @@ class TimerLooksProceduresTest {
                 from generate_series(1, %d) i
                 """
                         .formatted(tenant, queue, many));
-    }
-
-    private List<ClaimedTimer> claim() {
-        return timers.claim(BATCH, 1 << 20, 30_000, null, ANY).timers();
     }
 
     /** A queue whose timers are in the shard of those of another one. */
@@ -126,7 +85,7 @@ class TimerLooksProceduresTest {
                 "update queen_store.timers set deliver_at = clock_timestamp() where queue <> 'hot'");
         assertEquals("1", line(connection, "select count(distinct shard) from queen_store.timers"));
 
-        List<ClaimedTimer> claimed = claim();
+        List<ClaimedTimer> claimed = claim(BATCH);
         assertEquals(BATCH, claimed.size());
         assertTrue(claimed.stream().anyMatch(timer -> timer.queue().equals(mine)));
         assertTrue(claimed.stream().anyMatch(timer -> timer.tenant().equals(OTHER)));
@@ -271,7 +230,7 @@ class TimerLooksProceduresTest {
     private static List<String> claimedInTwenties() {
         List<String> got = new ArrayList<>();
         for (int n = 0; n < 20; n++) {
-            for (ClaimedTimer timer : timers.claim(20, 1 << 20, 30_000, null, ANY).timers()) {
+            for (ClaimedTimer timer : claim(20)) {
                 got.add(timer.queue() + " " + timer.timerKey());
             }
         }

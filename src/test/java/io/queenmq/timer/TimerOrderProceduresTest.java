@@ -4,62 +4,24 @@ import static io.queenmq.testkit.Lines.line;
 import static io.queenmq.testkit.Lines.lines;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.queenmq.db.Database;
-import io.queenmq.runtime.Clock;
 import io.queenmq.testkit.Await;
 import io.queenmq.testkit.Contract;
-import io.queenmq.testkit.TestDatabase;
 import io.queenmq.timer.TimerProcedures.Claim;
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** The timers of a lane that somebody holds: who waits for whom, and who for the lane. */
-class TimerOrderProceduresTest {
-    private static final FireRates ANY = new FireRates(0, Clock.SYSTEM);
-
-    private static TestDatabase database;
-    private static Database pool;
-    private static TimerProcedures timers;
-
-    private Connection connection;
-    private Connection holder;
-
-    @BeforeAll
-    static void create() {
-        database = TestDatabase.migrated();
-        pool = database.pool();
-        timers = new TimerProcedures(pool);
-    }
-
-    @AfterAll
-    static void drop() {
-        pool.close();
-        database.close();
-    }
-
+class TimerOrderProceduresTest extends TimerScene {
     @BeforeEach
     void hold() throws SQLException {
-        connection = database.connect();
-        holder = database.connect();
-        lines(connection, "truncate queen_store.timers");
         lines(connection, "select queen.push('lane', 'Default', '1')");
-        holder.setAutoCommit(false);
-        lines(holder, "select 1 from queen_store.partitions p for no key update of p");
-    }
-
-    @AfterEach
-    void close() throws SQLException {
-        connection.close();
-        holder.close();
+        other.setAutoCommit(false);
+        lines(other, "select 1 from queen_store.partitions p for no key update of p");
     }
 
     private void schedule(String queue, String key, int secondsAgo) throws SQLException {
@@ -76,14 +38,6 @@ class TimerOrderProceduresTest {
                         .formatted(secondsAgo, key));
     }
 
-    private static Claim claim(int limit) {
-        return timers.claim(limit, 1 << 20, 30_000, null, ANY);
-    }
-
-    private static List<String> keys(Claim claim) {
-        return claim.timers().stream().map(ClaimedTimer::timerKey).toList();
-    }
-
     private static String fire(
             List<ClaimedTimer> claimed, @Nullable Duration pause, @Nullable Duration wait) {
         return timers.fire(List.of(LaneBatch.of(claimed)), pause, wait).getFirst().verdict();
@@ -93,13 +47,13 @@ class TimerOrderProceduresTest {
     @Contract("timer-18")
     void noTimerIsClaimedBeforeAnEarlierOneOfItsLaneThatWasGivenBack() throws SQLException {
         schedule("lane", "z", 9);
-        assertEquals("busy", fire(claim(1).timers(), Duration.ofHours(1), null));
-        holder.rollback();
+        assertEquals("busy", fire(claim(1), Duration.ofHours(1), null));
+        other.rollback();
         schedule("lane", "y", 5);
         schedule("lane", "a", 4);
         schedule("another", "b", 1);
-        Claim claim = claim(10);
-        assertEquals(List.of("b"), keys(claim));
+        Claim claim = look(10);
+        assertEquals(List.of("b"), keys(claim.timers()));
         assertEquals(2, claim.putOff());
         assertEquals(
                 "1|0",
@@ -108,7 +62,7 @@ class TimerOrderProceduresTest {
                         "select count(distinct held_until), count(claim_token)"
                                 + " from queen_store.timers where queue = 'lane'"),
                 "they wait until the same time");
-        assertEquals(0, claim(10).seen());
+        assertEquals(0, look(10).seen());
 
         lines(
                 connection,
@@ -123,10 +77,10 @@ class TimerOrderProceduresTest {
     void whatIsDueLaterComesLaterThoughItCouldBeClaimedEarlier() throws SQLException {
         schedule("lane", "first", 9);
         schedule("lane", "second", 8);
-        assertEquals("busy", fire(claim(2).timers(), Duration.ofMillis(1), null));
+        assertEquals("busy", fire(claim(2), Duration.ofMillis(1), null));
         schedule("lane", "third", 5);
         Await.until("the pause is over", () -> timers.probe(10, null, null).due() == 3);
-        assertEquals(1, claim(1).putOff(), "by its time it is the first");
+        assertEquals(1, look(1).putOff(), "by its time it is the first");
         assertEquals(List.of("first"), keys(claim(1)));
         assertEquals(List.of("second"), keys(claim(1)));
         Await.until("it was put off for a moment", () -> timers.probe(10, null, null).due() == 1);
@@ -138,12 +92,12 @@ class TimerOrderProceduresTest {
     @Contract("timer-18")
     void whatWaitsForATimerThatSomebodyHasLockedIsNotDueAtOnce() throws SQLException {
         schedule("lane", "first", 9);
-        assertEquals("busy", fire(claim(1).timers(), Duration.ofMillis(1), null));
-        holder.rollback();
+        assertEquals("busy", fire(claim(1), Duration.ofMillis(1), null));
+        other.rollback();
         schedule("lane", "second", 5);
         Await.until("the pause is over", () -> timers.probe(10, null, null).due() == 2);
-        lines(holder, "select 1 from queen_store.timers where timer_key = 'first' for update");
-        assertEquals(1, claim(10).putOff());
+        lines(other, "select 1 from queen_store.timers where timer_key = 'first' for update");
+        assertEquals(1, look(10).putOff());
         assertEquals(
                 "t",
                 line(
@@ -151,14 +105,14 @@ class TimerOrderProceduresTest {
                         "select held_until > claimed.at from queen_store.timers, lateral (select"
                                 + " (select held_until from queen_store.timers where timer_key ="
                                 + " 'first') as at) claimed where timer_key = 'second'"));
-        holder.rollback();
+        other.rollback();
         assertEquals(List.of("first"), keys(claim(10)).subList(0, 1));
     }
 
     @Test
     void whatFailedForAReasonOfItsOwnIsNotWaitedFor() throws SQLException {
         schedule("lane", "poison", 9);
-        timers.fail(claim(1).timers(), List.of("x"), 99, 100_000, 500_000);
+        timers.fail(claim(1), List.of("x"), 99, 100_000, 500_000);
         schedule("lane", "sound", 5);
         assertEquals(List.of("sound"), keys(claim(10)));
     }
@@ -166,20 +120,13 @@ class TimerOrderProceduresTest {
     @Test
     void timersOfABusyLaneStayClaimedForWhoWaitsForIt() throws Exception {
         schedule("lane", "a", 1);
-        List<ClaimedTimer> claimed = claim(1).timers();
+        List<ClaimedTimer> claimed = claim(1);
         assertEquals("busy", fire(claimed, null, null));
         assertEquals("busy", fire(claimed, null, Duration.ofMillis(1)), "the wait was over");
         CompletableFuture<String> waits =
                 CompletableFuture.supplyAsync(() -> fire(claimed, null, Duration.ofMinutes(1)));
-        Await.until(
-                "it waits",
-                () ->
-                        line(
-                                        connection,
-                                        "select count(*) from pg_stat_activity where datname ="
-                                                + " current_database() and wait_event_type = 'Lock'")
-                                .equals("1"));
-        holder.rollback();
+        awaitWaiting(1);
+        other.rollback();
         assertEquals("fired", waits.get());
         assertEquals(List.of(), lines(connection, "select 1 from queen_store.timers"));
     }

@@ -8,17 +8,13 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.queenmq.db.Database;
 import io.queenmq.model.Caller;
 import io.queenmq.model.QueenException;
 import io.queenmq.model.Slice;
-import io.queenmq.runtime.Clock;
 import io.queenmq.testkit.Contract;
-import io.queenmq.testkit.TestDatabase;
 import io.queenmq.timer.TimerProcedures.Fired;
 import io.queenmq.timer.TimerProcedures.Probe;
 import java.nio.charset.StandardCharsets;
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -27,53 +23,14 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** How timers are scheduled, claimed and fired, and who sees what of another's doing. */
-class TimerProceduresTest {
+class TimerProceduresTest extends TimerScene {
     private static final UUID TENANT = Caller.DEFAULT_TENANT;
     private static final UUID OTHER = UUID.fromString("00000000-0000-0000-0000-00000000000b");
     private static final Duration DUE = Duration.ZERO;
     private static final Duration LATER = Duration.ofHours(1);
-
-    private static final FireRates ANY = new FireRates(0, Clock.SYSTEM);
-
-    private static TestDatabase database;
-    private static Database pool;
-    private static TimerProcedures timers;
-
-    private Connection connection;
-    private Connection other;
-
-    @BeforeAll
-    static void create() {
-        database = TestDatabase.migrated();
-        pool = database.pool();
-        timers = new TimerProcedures(pool);
-    }
-
-    @AfterAll
-    static void drop() {
-        pool.close();
-        database.close();
-    }
-
-    @BeforeEach
-    void open() throws SQLException {
-        connection = database.connect();
-        other = database.connect();
-        lines(connection, "truncate queen_store.timers");
-    }
-
-    @AfterEach
-    void close() throws SQLException {
-        connection.close();
-        other.close();
-    }
 
     private static TimerOp.Schedule schedule(String queue, String key, Duration delay) {
         return new TimerOp.Schedule(
@@ -115,14 +72,6 @@ class TimerProceduresTest {
                                     case TimerResult.TooLate _ -> "too late";
                                 })
                 .toList();
-    }
-
-    private static List<ClaimedTimer> claim(int limit) {
-        return timers.claim(limit, 1 << 20, 30_000, null, ANY).timers();
-    }
-
-    private static List<String> keys(List<ClaimedTimer> claimed) {
-        return claimed.stream().map(ClaimedTimer::timerKey).toList();
     }
 
     private static List<Fired> fire(List<ClaimedTimer> claimed) {

@@ -3,76 +3,13 @@ package io.queenmq.transact;
 import static io.queenmq.testkit.LogFixture.Item.completed;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.queenmq.testkit.LogFixture;
-import io.queenmq.testkit.LogFixture.Claim;
-import io.queenmq.testkit.LogFixture.Job;
-import io.queenmq.testkit.TestDatabase;
 import io.queenmq.transact.TransactCall.Row;
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
-import java.util.UUID;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Operations on keys in a bundle: they come first, and they share its fate. */
-class TransactKvProceduresTest {
-    private static TestDatabase database;
-
-    private Connection connection;
-    private LogFixture log;
-    private int group;
-
-    /** Holds m10 to m19, acknowledged up to 9. */
-    private long lane;
-
-    private long target;
-
-    @BeforeAll
-    static void create() {
-        database = TestDatabase.migrated();
-    }
-
-    @AfterAll
-    static void drop() {
-        database.close();
-    }
-
-    @BeforeEach
-    void open() throws SQLException {
-        connection = database.connect();
-        log = new LogFixture(connection);
-        int queue = log.queue();
-        group = log.group(queue);
-        lane = log.lane(queue);
-        log.fill(lane, 5, 6);
-        log.cursor(lane, group, 9);
-        target = log.lane(log.queue());
-    }
-
-    @AfterEach
-    void close() throws SQLException {
-        connection.close();
-    }
-
-    private @Nullable UUID lease() throws SQLException {
-        List<Claim> claims = log.claimLeased(Job.of(10), group, lane);
-        return claims.getFirst().leaseId();
-    }
-
-    private List<String> run(TransactCall call) throws SQLException {
-        return call.run(connection).stream().map(Row::toString).toList();
-    }
-
-    private long messages(long of) throws SQLException {
-        return (long)
-                log.value("select last_offset + 1 from queen_store.partitions where id = ?", of);
-    }
-
+class TransactKvProceduresTest extends BundleScene {
     @Test
     void keysPushesAndAcksAreOneCommit() throws SQLException {
         assertEquals(

@@ -6,78 +6,18 @@ import static io.queenmq.testkit.LogFixture.Item.retry;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
-import io.queenmq.testkit.LogFixture;
 import io.queenmq.testkit.LogFixture.Job;
 import io.queenmq.testkit.TestDatabase;
-import io.queenmq.transact.TransactCall.Row;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.UUID;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Which leases pass for the acks of a bundle: of two workers only one may commit its output. */
-class TransactLeaseProceduresTest {
-    private static TestDatabase database;
-
-    private Connection connection;
-    private LogFixture log;
-    private int group;
-
-    /** Holds m10 to m19 and more, acknowledged up to 9. */
-    private long lane;
-
-    private long target;
-
-    @BeforeAll
-    static void create() {
-        database = TestDatabase.migrated();
-    }
-
-    @AfterAll
-    static void drop() {
-        database.close();
-    }
-
-    @BeforeEach
-    void open() throws SQLException {
-        connection = database.connect();
-        log = new LogFixture(connection);
-        int queue = log.queue();
-        group = log.group(queue);
-        lane = log.lane(queue);
-        log.fill(lane, 5, 6);
-        log.cursor(lane, group, 9);
-        target = log.lane(log.queue());
-    }
-
-    @AfterEach
-    void close() throws SQLException {
-        connection.close();
-    }
-
-    private UUID lease() throws SQLException {
-        UUID lease = log.claimLeased(Job.of(10), group, lane).getFirst().leaseId();
-        assertNotNull(lease);
-        return lease;
-    }
-
-    private List<String> run(TransactCall call) throws SQLException {
-        return call.run(connection).stream().map(Row::toString).toList();
-    }
-
-    private long messages() throws SQLException {
-        return (long)
-                log.value(
-                        "select last_offset + 1 from queen_store.partitions where id = ?", target);
-    }
-
+class TransactLeaseProceduresTest extends BundleScene {
     private void assertNothingHappened() throws SQLException {
-        assertEquals(0, messages());
+        assertEquals(0, messages(target));
         assertEquals(9, log.committed(lane, group));
     }
 
@@ -87,7 +27,7 @@ class TransactLeaseProceduresTest {
         assertEquals(
                 List.of("push 1 queued", "batch 1 released"),
                 run(new TransactCall().push(target, "a").batch(lane, group, lease, 19)));
-        assertEquals(1L, messages());
+        assertEquals(1L, messages(target));
         assertEquals(19, log.committed(lane, group));
         assertEquals(
                 List.of("batch 1 noop"),
@@ -185,7 +125,7 @@ class TransactLeaseProceduresTest {
                     List.of("undone 0 ack_rejected"),
                     run(new TransactCall().require(lost).batch(otherLane, otherGroup, own, 2)));
         }
-        assertEquals(1, messages());
+        assertEquals(1, messages(target));
         assertEquals(0, log.committed(otherLane, otherGroup));
         assertEquals(
                 List.of("batch 1 released"),

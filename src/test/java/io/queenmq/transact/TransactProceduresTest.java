@@ -6,14 +6,10 @@ import static io.queenmq.testkit.LogFixture.Item.failed;
 import static io.queenmq.testkit.LogFixture.Item.retry;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.testkit.Await;
-import io.queenmq.testkit.LogFixture;
-import io.queenmq.testkit.LogFixture.Claim;
-import io.queenmq.testkit.LogFixture.Job;
 import io.queenmq.testkit.TestDatabase;
 import io.queenmq.transact.TransactCall.Row;
 import java.sql.Connection;
@@ -24,72 +20,25 @@ import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.postgresql.PGConnection;
 
 /** What a bundle says, what it locks, and that it takes effect whole or not at all. */
-class TransactProceduresTest {
-    private static TestDatabase database;
-
+class TransactProceduresTest extends BundleScene {
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
-    private Connection connection;
     private Connection other;
-    private LogFixture log;
-    private int group;
-
-    /** Holds m10 to m19 and more, acknowledged up to 9. */
-    private long lane;
-
-    private long target;
-
-    @BeforeAll
-    static void create() {
-        database = TestDatabase.migrated();
-    }
-
-    @AfterAll
-    static void drop() {
-        database.close();
-    }
 
     @BeforeEach
     void open() throws SQLException {
-        connection = database.connect();
         other = database.connect();
-        log = new LogFixture(connection);
-        int queue = log.queue();
-        group = log.group(queue);
-        lane = log.lane(queue);
-        log.fill(lane, 5, 6);
-        log.cursor(lane, group, 9);
-        target = log.lane(log.queue());
     }
 
     @AfterEach
     void close() throws SQLException {
         threads.shutdownNow();
-        connection.close();
         other.close();
-    }
-
-    private UUID lease() throws SQLException {
-        List<Claim> claims = log.claimLeased(Job.of(10), group, lane);
-        UUID lease = claims.getFirst().leaseId();
-        assertNotNull(lease);
-        return lease;
-    }
-
-    private List<String> run(TransactCall call) throws SQLException {
-        return call.run(connection).stream().map(Row::toString).toList();
-    }
-
-    private long messages(long of) throws SQLException {
-        return (long)
-                log.value("select last_offset + 1 from queen_store.partitions where id = ?", of);
     }
 
     private int rowsOf(String table) throws SQLException {

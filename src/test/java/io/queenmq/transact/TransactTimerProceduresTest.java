@@ -5,51 +5,17 @@ import static io.queenmq.testkit.Lines.lines;
 import static io.queenmq.testkit.LogFixture.Item.completed;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.queenmq.testkit.LogFixture;
-import io.queenmq.testkit.TestDatabase;
-import io.queenmq.transact.TransactCall.Row;
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.UUID;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Timers in a bundle: they stand between keys and pushes, and share its fate. */
-class TransactTimerProceduresTest {
-    private static TestDatabase database;
-
-    private Connection connection;
-    private long target;
-
-    @BeforeAll
-    static void create() {
-        database = TestDatabase.migrated();
-    }
-
-    @AfterAll
-    static void drop() {
-        database.close();
-    }
-
+class TransactTimerProceduresTest extends BundleScene {
     @BeforeEach
     void open() throws SQLException {
-        connection = database.connect();
-        LogFixture log = new LogFixture(connection);
-        target = log.lane(log.queue());
         lines(connection, "truncate queen_store.timers, queen_store.kv, queen_store.bundles");
-    }
-
-    @AfterEach
-    void close() throws SQLException {
-        connection.close();
-    }
-
-    private List<String> run(TransactCall call) throws SQLException {
-        return call.run(connection).stream().map(Row::toString).toList();
     }
 
     private List<String> timers() throws SQLException {
