@@ -372,9 +372,12 @@ begin
         for update skip locked) t;
 
     -- Until the first of the lane can be claimed: then all of it can be, in its order. Whether
-    -- somebody has it locked is not known, so it is looked at again soon.
+    -- somebody has it locked is not known, so it is looked at again: soon, but half as often each
+    -- time, for an application may have it for as long as its transaction lasts.
     select array_agg(i.tid),
-           array_agg(greatest(w.held_until, v_now + interval '20 milliseconds'))
+           array_agg(greatest(w.held_until, v_now + least(greatest(
+               (v_now - w.held_until) / 2, interval '20 milliseconds'),
+               interval '320 milliseconds')))
     into v_put_off, v_untils
     from (
         select distinct l.source, l.partition

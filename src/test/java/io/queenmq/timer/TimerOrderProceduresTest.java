@@ -109,6 +109,30 @@ class TimerOrderProceduresTest extends TimerScene {
         assertEquals(List.of("first"), keys(claim(10)).subList(0, 1));
     }
 
+    /** Or what waits would be written fifty times a second, for as long as somebody likes. */
+    @Test
+    @Contract("timer-18")
+    void theLongerSomebodyHasATimerLockedTheLessOftenWhatWaitsForItIsWritten() throws SQLException {
+        schedule("lane", "first", 9);
+        assertEquals("busy", fire(claim(1), Duration.ofMillis(1), null));
+        other.rollback();
+        schedule("lane", "second", 5);
+        lines(
+                connection,
+                "update queen_store.timers set held_until = clock_timestamp() - interval '3 s'"
+                        + " where timer_key = 'first'");
+        lines(other, "select 1 from queen_store.timers where timer_key = 'first' for update");
+        String before = line(connection, "select clock_timestamp()");
+        assertEquals(1, look(10).putOff());
+        assertEquals(
+                "t",
+                line(
+                        connection,
+                        "select held_until >= '%s'::timestamptz + interval '320 ms' from"
+                                        .formatted(before)
+                                + " queen_store.timers where timer_key = 'second'"));
+    }
+
     @Test
     void whatFailedForAReasonOfItsOwnIsNotWaitedFor() throws SQLException {
         schedule("lane", "poison", 9);
