@@ -76,30 +76,29 @@ final class Curve {
         return text.formatted(value);
     }
 
-    /** Small charts of the figures that may grow, from 0 up. */
+    /** Small charts from 0 up, a row per figure and beside each other the batches. */
     String svg(String title) {
         List<CurveSvg.Chart> charts = new ArrayList<>();
-        for (int batch : points.stream().mapToInt(CurvePoint::batch).distinct().toArray()) {
-            String load = ", batch " + batch;
-            charts.add(chart("CPU per message, µs" + load, batch, p -> p.sample().serverMicros()));
-            charts.add(chart("end-to-end p99, ms" + load, batch, p -> p.sample().p99Millis()));
-            charts.add(
-                    chart(
-                            "WAL per message without full pages, bytes" + load,
-                            batch,
-                            p -> p.sample().walBytesWithoutPages()));
-            charts.add(chart("messages/s each way" + load, batch, p -> p.sample().consumed()));
-            charts.add(chart("buffers per pop and ack" + load, batch, CurvePoint::buffersPerPop));
-            charts.add(
-                    chart(
-                            "expired and not free, MB" + load,
-                            batch,
-                            p -> p.stand().deadBytes() / 1e6));
-        }
+        row(charts, "CPU per message, µs", p -> p.sample().serverMicros());
+        row(charts, "messages/s each way", p -> p.sample().consumed());
+        row(charts, "end-to-end p99, ms", p -> p.sample().p99Millis());
+        row(
+                charts,
+                "WAL per message, no full pages, bytes",
+                p -> p.sample().walBytesWithoutPages());
+        row(charts, "expired and not free, MB", p -> p.stand().deadBytes() / 1e6);
+        row(charts, "buffers per pop and ack", CurvePoint::buffersPerPop);
         return CurveSvg.render(
                 title,
                 "messages retained",
                 charts.stream().filter(CurveSvg.Chart::showsAnything).toList());
+    }
+
+    private void row(
+            List<CurveSvg.Chart> charts, String name, ToDoubleFunction<CurvePoint> figure) {
+        for (int batch : points.stream().mapToInt(CurvePoint::batch).distinct().toArray()) {
+            charts.add(chart(name + ", batch " + batch, batch, figure));
+        }
     }
 
     private CurveSvg.Chart chart(String name, int batch, ToDoubleFunction<CurvePoint> figure) {

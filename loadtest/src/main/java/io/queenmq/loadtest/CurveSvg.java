@@ -26,8 +26,8 @@ final class CurveSvg {
         }
     }
 
-    private static final int COLUMNS = 3;
-    private static final int WIDTH = 340;
+    private static final int COLUMNS = 2;
+    private static final int WIDTH = 400;
     private static final int HEIGHT = 240;
     private static final int HEAD = 64;
     private static final int LEFT = 64;

@@ -399,7 +399,7 @@ final class Growth {
                                 Gate.number(ratio.high())));
     }
 
-    /** After each size, so that a run that is ended early has shown what it has seen. */
+    /** After each size, so that a run that fails later keeps what it has seen. */
     private void archive() {
         readings.file("curve.csv", curve.csv());
         readings.file(

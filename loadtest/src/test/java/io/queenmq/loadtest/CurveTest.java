@@ -81,10 +81,10 @@ class CurveTest {
                         List.of(new CurveSvg.Line("a", new double[] {3, 9.99})));
         String svg = CurveSvg.render("t", "axis", List.of(chart));
         // The baseline is at 188 and the top of the frame at 34; the highest value stays below it.
-        assertTrue(svg.contains("points=\"128.0,"), svg);
+        assertTrue(svg.contains("points=\"143.0,"), svg);
         double highest =
                 Double.parseDouble(
-                        svg.replaceAll("(?s).*points=\"128.0,[0-9.]+ 256.0,([0-9.]+)\".*", "$1"));
+                        svg.replaceAll("(?s).*points=\"143.0,[0-9.]+ 301.0,([0-9.]+)\".*", "$1"));
         assertTrue(highest > 34 && highest < 60, "at " + highest);
     }
 
