@@ -9,9 +9,10 @@
 -- Locks      cursors, skip locked: only those with messages to take and no live lease; leases: new
 --            rows
 -- Returns    one row per candidate, candidates in any order; for those served one row per segment,
---            offsets ascending; of one that is empty because a window holds it, batch_end is the
---            offset whose arrival ends the window. The first row of a lane says what changed:
---            messages passed, leased, and whose lease is over
+--            offsets ascending, and where at most a quarter of a segment is taken that part as if
+--            it were a segment of its own; of one that is empty because a window holds it,
+--            batch_end is the offset whose arrival ends the window. The first row of a lane says
+--            what changed: messages passed, leased, and whose lease is over
 -- Cost       3 statements whatever the number of candidates, primary keys only; segments are read
 --            only for as many lanes as the budget is likely to reach; start_committed for lanes of
 --            groups that conflate where messages are delayed, first_created_at for lanes that a
@@ -234,6 +235,9 @@ begin
                                  when t.conflates then t.committed + 1
                                  else t.base_offset + t.first_index end
                             then t.attempt_count + 1 else 1 end) over lane as next_attempt,
+                   -- Frames that go with the answer; others are read for themselves.
+                   t.take > 0 and (t.lease_id is null or t.bytes_so_far <= p_max_bytes)
+                       as returned,
                    -- Nothing is retained beyond the cursor: it may stop counting as pending.
                    t.readable and t.base_offset is null as sealed
             from taken t
@@ -295,19 +299,29 @@ begin
                case when o.take > 0 then o.lane_end
                     when o.held_until > v_now then o.wanted + v_window_batch - 1 end,
                o.last_offset,
-               case when o.take > 0 then o.base_offset end,
-               case when o.take > 0 then o.first_index end,
+               case when o.take > 0
+                    then o.base_offset + case when x.frames is null then 0 else o.first_index end
+                    end,
+               case when x.frames is not null then 0
+                    when o.take > 0 then o.first_index end,
                o.take,
                case when o.take > 0 then o.created_at end,
-               case when o.take > 0 then o.keys end,
-               case when o.take > 0 and (o.lease_id is null or o.bytes_so_far <= p_max_bytes)
-                    then o.frames end,
+               case when x.frames is not null
+                        then substring(o.keys from 16 * o.first_index + 1 for 16 * o.take)
+                    when o.take > 0 then o.keys end,
+               coalesce(x.frames, case when o.returned then o.frames end),
                case when o.is_first and o.take > 0 and o.lease_id is null
                     then o.lane_end - o.wanted + 1 end,
                case when o.is_first and o.take > 0 and o.lease_id is not null
                     then o.lane_end - o.committed end,
                case when o.is_first and (o.take > 0 or o.sealed) then o.lapsed end
         from outcome o
+        -- Of a segment of which little is taken, that little.
+        cross join lateral (
+            select case when o.returned and o.take * 4 <= octet_length(o.keys) / 16
+                then queen_store.cut_frames(
+                    o.frames, octet_length(o.keys) / 16, o.first_index, o.take) end as frames
+            offset 0) x
         where o.take > 0 or (o.is_first and o.lane_end is null)
         order by o.ordinal, o.base_offset;
     end if;

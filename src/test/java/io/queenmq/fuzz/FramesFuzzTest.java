@@ -3,6 +3,7 @@ package io.queenmq.fuzz;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.model.Ids;
@@ -85,6 +86,58 @@ class FramesFuzzTest {
                         assertStoredAgrees(damage.keys(), damage.frames());
                     }
                 });
+    }
+
+    @Test
+    void aPartOfASegmentHoldsTheSameMessages() {
+        Fuzz.rounds(
+                "frames cut",
+                12,
+                (seed, random) -> {
+                    Segment segment = segment(seed, random);
+                    Damage damage = new Damage(segment, random);
+                    boolean whole = random.nextBoolean();
+                    for (int i = whole ? 0 : random.nextInt(4); i > 0; i--) {
+                        damage.anywhere();
+                    }
+                    byte[] keys = damage.keys();
+                    int messages = keys.length / MessageKey.BYTES;
+                    int first = random.nextInt(messages + 1);
+                    int count = 1 + random.nextInt(messages + 1);
+                    byte[] cut = cut(damage.frames(), messages, first, count);
+                    if (cut == null) {
+                        assertTrue(!whole || first + count > messages, "nothing is damaged");
+                        return;
+                    }
+                    byte[] keysOfCut = Arrays.copyOfRange(keys, first * 16, (first + count) * 16);
+                    for (int i = 0; i < count; i++) {
+                        assertSame(
+                                broker(1, keys, damage.frames(), first + i),
+                                broker(1, BASE + first, keysOfCut, cut, i),
+                                "message " + i + " of a part from " + first);
+                    }
+                });
+    }
+
+    @Test
+    void aPartThatIsNotThereIsNoPart() throws SQLException {
+        Segment segment = FrameWriter.segments(new RandomFrames(1).list(3, 40)).getFirst();
+        for (int[] part : new int[][] {{-1, 1}, {0, 0}, {0, -1}, {0, 4}, {3, 1}, {1, 3}}) {
+            assertNull(cut(segment.frames(), 3, part[0], part[1]), Arrays.toString(part));
+        }
+    }
+
+    private static byte @Nullable [] cut(byte[] frames, int messages, int first, int count)
+            throws SQLException {
+        return (byte[])
+                TestDatabase.rows(
+                                connection,
+                                "select queen_store.cut_frames(?, ?, ?, ?)",
+                                frames,
+                                messages,
+                                first,
+                                count)
+                        .getFirst()[0];
     }
 
     @Test
@@ -240,9 +293,14 @@ class FramesFuzzTest {
     }
 
     private static @Nullable Read broker(long lane, byte[] keys, byte[] frames, int index) {
+        return broker(lane, BASE, keys, frames, index);
+    }
+
+    private static @Nullable Read broker(
+            long lane, long base, byte[] keys, byte[] frames, int index) {
         try {
             FrameReader reader =
-                    new FrameReader(lane, BASE, CREATED_AT_MILLIS, keys, frames, index, 1);
+                    new FrameReader(lane, base, CREATED_AT_MILLIS, keys, frames, index, 1);
             assertTrue(reader.next());
             return new Read(
                     reader.messageId(),

@@ -40,6 +40,23 @@ class PopProceduresTest extends PopScene {
     }
 
     @Test
+    @Contract("pop-claim-3")
+    void whoTakesLittleOfASegmentIsSentLittle() throws SQLException {
+        log.fill(lane, 1, 100);
+        Claim all = log.claimLeased(Job.of(100), group, lane).getFirst();
+        log.expire(lane, group);
+        Claim some = log.claimLeased(Job.of(25), group, lane).getFirst();
+        assertEquals(25, some.count());
+        assertEquals(0, some.from());
+        assertNotNull(all.frameBytes());
+        assertNotNull(some.frameBytes());
+        assertEquals(4, all.frameBytes() / some.frameBytes());
+        log.expire(lane, group);
+        Claim more = log.claimLeased(Job.of(26), group, lane).getFirst();
+        assertEquals(all.frameBytes(), more.frameBytes(), "more than a quarter");
+    }
+
+    @Test
     void leaseIdOfOneLaneCarriesItsNumberAndOfSeveralNone() throws SQLException {
         log.fill(lane, 1, 1);
         UUID one = log.claimLeased(Job.of(1), group, lane).getFirst().leaseId();
@@ -167,7 +184,7 @@ class PopProceduresTest extends PopScene {
     @Test
     void leavesFramesOutBeyondTheByteLimitAndReadSegmentsFetchesThem() throws SQLException {
         log.fill(lane, 3, 10);
-        Integer size = log.claimLeased(Job.of(1), group, lane).getFirst().frameBytes();
+        Integer size = log.claimLeased(Job.of(10), group, lane).getFirst().frameBytes();
         assertNotNull(size);
         log.expire(lane, group);
         List<Claim> claims =
@@ -197,9 +214,10 @@ class PopProceduresTest extends PopScene {
     @Contract("pop-claim-7")
     void autoAckCommitsOnlyWhatItReturnsAndTakesNoLease() throws SQLException {
         log.fill(lane, 3, 10);
-        Integer size =
-                log.claim("claim_auto", List.of(Job.auto(1)), one(1), 0).getFirst().frameBytes();
+        long other = lanes(1, 10)[0];
+        Integer size = log.claimLeased(Job.of(10), group, other).getFirst().frameBytes();
         assertNotNull(size);
+        log.claim("claim_auto", List.of(Job.auto(1)), one(1), 0);
         assertEquals(0, log.committed(lane, group));
         List<Claim> claims = log.claim("claim_auto", List.of(Job.auto(29)), one(1), 2 * size + 15);
         assertEquals(List.of(9, 10), claims.stream().map(Claim::count).toList());
