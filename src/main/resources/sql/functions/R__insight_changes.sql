@@ -3,7 +3,7 @@
 
 -- queen_store.safe_time: no message that is stored from now on has a created_at before this. To be
 -- read before the lanes are: whoever reads them since the safe time of before misses none.
--- Called by  ChangeReads
+-- Called by  ChangeReads, storage_gauges
 -- Locks      none
 -- Returns    one row: 5 s before now, or before the start of the oldest transaction that may hold
 --            messages nobody sees yet, which held_by names where it has been open for over 60 s;

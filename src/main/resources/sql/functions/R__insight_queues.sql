@@ -5,7 +5,8 @@
 -- Called by  DeadLetterDepthReads
 -- Locks      none
 -- Returns    one row with queue null = all of them, and first; then the p_limit names of queues
---            with most, whoever owns them
+--            with most, whoever owns them, and the sum of the others as other: a queue of that
+--            name is in it
 -- Cost       1 statement over counts and count_deltas
 create or replace function queen_store.dead_letter_depths(p_limit integer)
 returns table (queue text, dead_letters bigint)
@@ -32,10 +33,13 @@ begin
     select null::text, coalesce(sum(d.dead_letters), 0)::bigint
     from depth d
     union all
-    (select d.name, d.dead_letters
-     from depth d
-     order by d.dead_letters desc, d.name
-     limit p_limit)
+    select x.label, sum(x.dead_letters)::bigint
+    from (
+        select case when row_number() over (order by d.dead_letters desc, d.name) <= p_limit
+                    then d.name else 'other' end as label,
+               d.dead_letters
+        from depth d) x
+    group by x.label
     order by 1 nulls first;
 end
 $$;

@@ -709,8 +709,8 @@ comment on function queen_store.show_volume(
 -- Called by  TrafficReads
 -- Locks      none
 -- Returns    at most p_limit names, those with most messages, whoever owns the queues, and one row
---            __other__ for all others; a queue without traffic in these minutes is left out. Lags
---            are null where nothing was delivered
+--            other for all others, a queue of that name among them; a queue without traffic in
+--            these minutes is left out. Lags are null where nothing was delivered
 -- Cost       1 statement: the buckets of five minutes, and per queue shown the pops parked at each
 --            broker
 create or replace function queen_store.queue_rates(p_limit integer)
@@ -759,7 +759,7 @@ begin
            max(x.lag_ms_max) filter (where x.pop_messages > 0),
            coalesce(sum(p.parked), 0)::bigint
     from (
-        select n.*, case when n.place <= p_limit then n.name else '__other__' end as label
+        select n.*, case when n.place <= p_limit then n.name else 'other' end as label
         from named n) x
     left join lateral (
         select sum(t.parked) as parked

@@ -8,15 +8,16 @@
 --            when, and by how many transactions, the oldest snapshot holds dead rows back,
 --            xmin_holder whose that is: of a replication slot or a standby the time is not known,
 --            and null = nothing does. Sessions that the server hides from the caller are not seen
---            (pg_read_all_stats)
--- Cost       4 statements: the sizes of the epochs, one row per queue and epoch, and the sessions
+--            (pg_read_all_stats). safe_time_behind_seconds is how old the newest message is that a
+--            connector would be let to take for seen
+-- Cost       5 statements: the sizes of the epochs, one row per queue and epoch, and the sessions
 --            and locks of the server
 create or replace function queen_store.storage_gauges()
 returns table (
     epochs integer, seal_blocked_seconds double precision, live_bytes bigint,
     expired_bytes bigint, xmin_age_seconds double precision, xmin_age_transactions bigint,
-    xmin_holder text, lane_holders integer)
-language plpgsql stable parallel safe
+    xmin_holder text, lane_holders integer, safe_time_behind_seconds double precision)
+language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
@@ -32,6 +33,7 @@ declare
     v_transactions bigint;
     v_holder text;
     v_holders integer;
+    v_behind double precision;
 begin
     select count(*),
            coalesce(max(extract(epoch from clock_timestamp() - e.closed_at))
@@ -86,10 +88,13 @@ begin
     limit 1;
 
     select count(*) into v_holders from queen_store.lane_holders(interval '1 second');
+    select extract(epoch from clock_timestamp() - s.safe_at)
+    into v_behind
+    from queen_store.safe_time() s;
 
     return query
     select v_epochs, v_blocked, v_live, v_disk - v_live, v_age, v_transactions, v_holder,
-           v_holders;
+           v_holders, v_behind;
 end
 $$;
 comment on function queen_store.storage_gauges() is

@@ -86,7 +86,7 @@ public final class AdminPlane {
         this.analytics = new AnalyticsRoutes(new AnalyticsReads(reads), clock);
         this.identity = new IdentityRoutes(access, serverId);
         this.traces = new TraceRoutes(traces);
-        this.changes = new ChangeRoutes(new ChangeReads(reads), metrics, clock);
+        this.changes = new ChangeRoutes(new ChangeReads(reads), clock);
         QueueReads queues = new QueueReads(reads);
         SystemReads ofSystem = new SystemReads(reads);
         this.system =

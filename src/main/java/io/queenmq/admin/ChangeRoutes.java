@@ -2,7 +2,6 @@ package io.queenmq.admin;
 
 import io.queenmq.access.Level;
 import io.queenmq.insight.ChangeReads;
-import io.queenmq.metrics.Metrics;
 import io.queenmq.runtime.Clock;
 import io.queenmq.web.Exchange;
 import io.queenmq.web.JsonBuffer;
@@ -23,16 +22,11 @@ final class ChangeRoutes {
     private final ChangeReads reads;
     private final Clock clock;
     private final AtomicLong loggedNanos;
-    private volatile double behindSeconds;
 
-    ChangeRoutes(ChangeReads reads, Metrics metrics, Clock clock) {
+    ChangeRoutes(ChangeReads reads, Clock clock) {
         this.reads = reads;
         this.clock = clock;
         this.loggedNanos = new AtomicLong(clock.nanos() - LOG_PAUSE.toNanos());
-        metrics.gauge(
-                "queen_safe_time_behind_seconds",
-                "How far before its time the last safeTime was that a connector was told.",
-                () -> behindSeconds);
     }
 
     void addTo(Router.Builder routes) {
@@ -64,7 +58,6 @@ final class ChangeRoutes {
 
     /** Whoever keeps connectors back should be known by name before they are asked why. */
     private void watch(ChangeReads.SafeTime safe) {
-        behindSeconds = Math.max(0, Duration.between(safe.at(), clock.now()).toMillis() / 1e3);
         long last = loggedNanos.get();
         long now = clock.nanos();
         if (safe.heldBy() != null
@@ -73,7 +66,9 @@ final class ChangeRoutes {
             LOG.log(
                     Logger.Level.WARNING,
                     "an open transaction keeps connectors back behind_s=%d by=\"%s\""
-                            .formatted((long) behindSeconds, safe.heldBy()));
+                            .formatted(
+                                    Duration.between(safe.at(), clock.now()).toSeconds(),
+                                    safe.heldBy()));
         }
     }
 }

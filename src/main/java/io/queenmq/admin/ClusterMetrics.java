@@ -3,6 +3,7 @@ package io.queenmq.admin;
 import io.queenmq.insight.TrafficReads;
 import io.queenmq.insight.TrafficReads.Rate;
 import io.queenmq.insight.TrafficReads.Totals;
+import io.queenmq.metrics.MetricsText;
 import java.util.List;
 import java.util.function.ToLongFunction;
 

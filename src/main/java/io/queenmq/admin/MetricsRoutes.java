@@ -3,7 +3,9 @@ package io.queenmq.admin;
 import io.queenmq.access.Level;
 import io.queenmq.insight.DeadLetterDepthReads;
 import io.queenmq.insight.Rate;
+import io.queenmq.metrics.Largest;
 import io.queenmq.metrics.Metrics;
+import io.queenmq.metrics.MetricsText;
 import io.queenmq.metrics.ProcessUse;
 import io.queenmq.metrics.Traffic;
 import io.queenmq.model.QueenException;
@@ -13,7 +15,6 @@ import io.queenmq.web.JsonBuffer;
 import io.queenmq.web.Router;
 import java.lang.management.MemoryUsage;
 import java.util.List;
-import java.util.Map;
 
 /** {@code /metrics}, for a glance, and {@code /metrics/prometheus}, for machines. */
 final class MetricsRoutes {
@@ -82,10 +83,8 @@ final class MetricsRoutes {
 
     private void scrape(Exchange exchange) {
         MetricsText text = new MetricsText(metrics.prometheus());
-        text.gauge(PARKED, "Long polls that wait, of the queues with most.");
-        for (Map.Entry<String, Integer> queue : traffic.polls(QUEUES_MAX)) {
-            text.sample(PARKED, queue.getValue(), "queue", queue.getKey());
-        }
+        text.gauge(PARKED, "Long polls that wait, of the queues with most and of the others.");
+        text.samples(PARKED, "queue", Largest.of(traffic.polls(), QUEUES_MAX));
         ofTheDatabase(text);
         exchange.text(PROMETHEUS, text.toString());
     }
@@ -106,7 +105,7 @@ final class MetricsRoutes {
         List<DeadLetterDepthReads.Depth> depths = deadLetters.read();
         text.gauge(DEPTH, "Dead letters of all queues.");
         text.sample(DEPTH, depths.getFirst().deadLetters(), "scope", "cluster");
-        text.gauge(DEPTH_BY_QUEUE, "Dead letters, of the queues with most.");
+        text.gauge(DEPTH_BY_QUEUE, "Dead letters, of the queues with most and of the others.");
         for (DeadLetterDepthReads.Depth depth : depths) {
             if (depth.queue() != null) {
                 text.sample(DEPTH_BY_QUEUE, depth.deadLetters(), "queue", depth.queue());

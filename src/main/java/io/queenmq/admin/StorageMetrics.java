@@ -2,6 +2,7 @@ package io.queenmq.admin;
 
 import io.queenmq.insight.StorageReads;
 import io.queenmq.insight.StorageReads.Gauges;
+import io.queenmq.metrics.MetricsText;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.Objects;
@@ -56,6 +57,11 @@ final class StorageMetrics {
                 "queen_lanes_blocked",
                 "Sessions and prepared transactions that have held lanes for over a second.",
                 gauges.laneHolders());
+        one(
+                text,
+                "queen_safe_time_behind_seconds",
+                "How far before its time a safeTime is that a connector is told, 5 at least.",
+                gauges.safeTimeBehindSeconds());
     }
 
     private void name(Gauges gauges) {

@@ -45,9 +45,13 @@ public final class PayloadCipher {
                 "queen_cipher_keys",
                 "Keys that open payloads; 0 = queues that encrypt are refused here.",
                 keys::size);
+        metrics.gauge(
+                "queen_encryption_enabled",
+                "1 = there is a key to encrypt payloads with.",
+                () -> keys.isEmpty() ? 0 : 1);
         this.unreadable =
                 metrics.counter(
-                        "queen_cipher_unreadable_total",
+                        "queen_decrypt_failures_total",
                         "Payloads that look encrypted and that no key of this broker opens;"
                                 + " delivered as stored.");
     }

@@ -18,6 +18,7 @@ public final class StorageReads {
      * @param xminAgeTransactions null = nothing holds dead rows back
      * @param xminHolder null = nothing holds dead rows back
      * @param laneHolders who has held lanes for over a second
+     * @param safeTimeBehindSeconds age of what connectors may take for seen
      */
     public record Gauges(
             int epochs,
@@ -27,7 +28,8 @@ public final class StorageReads {
             @Nullable Double xminAgeSeconds,
             @Nullable Long xminAgeTransactions,
             @Nullable String xminHolder,
-            int laneHolders) {}
+            int laneHolders,
+            double safeTimeBehindSeconds) {}
 
     private final Recent<Gauges> gauges;
 
@@ -49,7 +51,8 @@ public final class StorageReads {
                                                 .as(Long.class)
                                                 .orElse(null),
                                         row.column("xmin_holder").as(String.class).orElse(null),
-                                        row.column("lane_holders").getInt()));
+                                        row.column("lane_holders").getInt(),
+                                        row.column("safe_time_behind_seconds").getDouble()));
         this.gauges = new Recent<>(() -> query.ask().getFirst(), GOOD_FOR, clock);
     }
 

@@ -39,7 +39,7 @@ final class KvExpiry implements Job {
         this.procedures = procedures;
         this.clock = clock;
         this.whole = new Ration(clock);
-        this.meters = PhaseMeters.of(metrics, "kv_expire");
+        this.meters = PhaseMeters.of(metrics, clock::nanos, "kv_expire");
         this.removed =
                 metrics.counter("queen_kv_expired_total", "Keys removed after they had expired.");
         metrics.gauge(

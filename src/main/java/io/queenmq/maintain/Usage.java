@@ -52,7 +52,7 @@ final class Usage implements Job {
         this.procedures = procedures;
         this.interval = interval;
         this.clock = clock;
-        this.meters = PhaseMeters.of(metrics, "usage");
+        this.meters = PhaseMeters.of(metrics, clock::nanos, "usage");
     }
 
     @Override

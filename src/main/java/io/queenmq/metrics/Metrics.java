@@ -15,14 +15,18 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.LongStream;
 
 /**
  * The meters of one broker, by name. Names are {@code queen_<room>_<what>}; tags are pairs of name
- * and value with a small, fixed set of values: never a queue, lane or group. Asking twice for the
- * same meter returns the same one. Safe for any thread; meters are looked up once, in constructors.
+ * and value with a small, fixed set of values: never a queue, lane or group; what has a label of
+ * its own making is a {@link #family}. Asking twice for the same meter returns the same one. Safe
+ * for any thread; meters are looked up once, in constructors.
  */
 public final class Metrics implements AutoCloseable {
     private static final double[] PERCENTILES = {0.5, 0.99};
@@ -34,6 +38,8 @@ public final class Metrics implements AutoCloseable {
 
     private final PrometheusMeterRegistry registry =
             new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+
+    private final List<Consumer<MetricsText>> families = new CopyOnWriteArrayList<>();
 
     private final JvmGcMetrics collections = new JvmGcMetrics();
 
@@ -90,6 +96,21 @@ public final class Metrics implements AutoCloseable {
                 .register(registry);
     }
 
+    /** Gauges of the median and 99th percentile of what is recorded last; 0 = nothing was. */
+    public LatestValues latest(
+            String name, String description, LongSupplier nanoClock, String... tags) {
+        LatestValues values = new LatestValues(nanoClock);
+        for (double share : PERCENTILES) {
+            Gauge.builder(name, values, latest -> Objects.requireNonNullElse(latest.quantile(share), 0.0))
+                    .description(description)
+                    .tags(tags)
+                    .tag("quantile", String.valueOf(share))
+                    .strongReference(true)
+                    .register(registry);
+        }
+        return values;
+    }
+
     /**
      * What the meters of this name with these tags say now, summed: of durations how many there
      * were. 0 = there is none.
@@ -125,9 +146,16 @@ public final class Metrics implements AutoCloseable {
         return longest;
     }
 
+    /** Shown behind the meters: families whose labels come and go, in a number that is bounded. */
+    public void family(Consumer<MetricsText> family) {
+        families.add(family);
+    }
+
     /** All meters in the text format of Prometheus. */
     public String prometheus() {
-        return registry.scrape();
+        MetricsText text = new MetricsText(registry.scrape());
+        families.forEach(family -> family.accept(text));
+        return text.toString();
     }
 
     /** No gauge is asked any more. */

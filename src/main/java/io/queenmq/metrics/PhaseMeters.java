@@ -1,7 +1,7 @@
 package io.queenmq.metrics;
 
 import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.DistributionSummary;
+import java.util.function.LongSupplier;
 
 /**
  * The meters of what is swept in the background, phase by phase: {@code fire}, {@code kv_expire},
@@ -11,8 +11,8 @@ import io.micrometer.core.instrument.DistributionSummary;
  * @param skipped times that a phase had its turn and was left out
  * @param cycleMs how long it took, where it did something
  */
-public record PhaseMeters(Counter rows, Counter skipped, DistributionSummary cycleMs) {
-    public static PhaseMeters of(Metrics metrics, String phase) {
+public record PhaseMeters(Counter rows, Counter skipped, LatestValues cycleMs) {
+    public static PhaseMeters of(Metrics metrics, LongSupplier nanoClock, String phase) {
         return new PhaseMeters(
                 metrics.counter(
                         "queen_sweeper_rows_total",
@@ -24,9 +24,10 @@ public record PhaseMeters(Counter rows, Counter skipped, DistributionSummary cyc
                         "Times that a phase was switched off, or had nothing to do.",
                         "phase",
                         phase),
-                metrics.distribution(
+                metrics.latest(
                         "queen_sweeper_cycle_milliseconds",
-                        "Time of a cycle that did something.",
+                        "Recent time of cycles that did something.",
+                        nanoClock,
                         "phase",
                         phase));
     }

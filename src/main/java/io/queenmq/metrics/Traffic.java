@@ -2,8 +2,6 @@ package io.queenmq.metrics;
 
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Timer;
-import java.util.Comparator;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
@@ -89,14 +87,8 @@ public final class Traffic {
         polls.computeIfPresent(queue, (name, count) -> count == 1 ? null : count - 1);
     }
 
-    /** The queues that most long polls wait for, each with their number. */
-    public List<Map.Entry<String, Integer>> polls(int limit) {
-        return polls.entrySet().stream()
-                .map(entry -> Map.entry(entry.getKey(), entry.getValue()))
-                .sorted(
-                        Map.Entry.<String, Integer>comparingByValue(Comparator.reverseOrder())
-                                .thenComparing(Map.Entry.comparingByKey()))
-                .limit(limit)
-                .toList();
+    /** How many long polls wait, by queue. */
+    public Map<String, Integer> polls() {
+        return Map.copyOf(polls);
     }
 }

@@ -424,7 +424,9 @@ final class Sweeper {
                 int messages = lane.timers().size();
                 meters.fired.increment(messages);
                 for (ClaimedTimer timer : lane.timers()) {
-                    meters.lag.record(Duration.between(timer.deliverAt(), at));
+                    meters.lags.record(
+                            lane.tenant(),
+                            Duration.between(timer.deliverAt(), at).toMillis() / 1e3);
                 }
                 counts.stored(fired.queueId(), messages, lane.bytes());
                 rates.delivered(lane.tenant(), messages);

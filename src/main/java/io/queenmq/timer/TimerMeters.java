@@ -1,7 +1,6 @@
 package io.queenmq.timer;
 
 import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.Timer;
 import io.queenmq.metrics.Metrics;
 import io.queenmq.metrics.PhaseMeters;
 import io.queenmq.model.Failure;
@@ -35,7 +34,7 @@ final class TimerMeters {
         QUOTA,
         HORIZON,
         GATED,
-        RATE,
+        RATE_LIMITED,
         UNAVAILABLE,
         DISABLED
     }
@@ -49,7 +48,7 @@ final class TimerMeters {
     final Counter busy;
     final Counter deadLetters;
     final Counter held;
-    final Timer lag;
+    final FireLags lags;
     final PhaseMeters phase;
     private final Map<String, Counter> changed = new HashMap<>();
     private final Map<Rejection, Counter> rejected = new EnumMap<>(Rejection.class);
@@ -105,11 +104,8 @@ final class TimerMeters {
                             "reason",
                             each.name().toLowerCase(Locale.ROOT)));
         }
-        lag =
-                metrics.timer(
-                        "queen_timers_fire_lag_seconds",
-                        "How much later than scheduled messages were stored.");
-        phase = PhaseMeters.of(metrics, "fire");
+        lags = new FireLags(metrics, clock);
+        phase = PhaseMeters.of(metrics, clock::nanos, "fire");
         held =
                 metrics.counter(
                         "queen_sweeper_skip_locked_total",
@@ -168,7 +164,7 @@ final class TimerMeters {
                     case PAYLOAD_TOO_LARGE -> Rejection.PAYLOAD_TOO_LARGE;
                     case TIMER_HORIZON_EXCEEDED -> Rejection.HORIZON;
                     case FEATURE_GATED -> Rejection.GATED;
-                    case RATE_LIMITED -> Rejection.RATE;
+                    case RATE_LIMITED -> Rejection.RATE_LIMITED;
                     case TIMERS_QUOTA_EXCEEDED, KV_QUOTA_EXCEEDED -> Rejection.QUOTA;
                     case TIMERS_DISABLED, KV_DISABLED -> Rejection.DISABLED;
                     case OVERLOADED,

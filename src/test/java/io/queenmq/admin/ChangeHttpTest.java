@@ -227,7 +227,7 @@ class ChangeHttpTest {
     /** A prepared transaction counts as begun ten minutes before, for it has no session. */
     @Test
     @Contract("change-4")
-    void whoKeepsConnectorsBackForLongIsNamed() throws SQLException {
+    void whoKeepsConnectorsBackForLongIsNamedAndMeasuredWhileNobodyAsks() throws SQLException {
         try (Connection connection = broker.database().connect()) {
             connection.setAutoCommit(false);
             Lines.lines(connection, "set queen.notify = off");
@@ -235,7 +235,6 @@ class ChangeHttpTest {
             Lines.lines(connection, "prepare transaction 'late'");
             connection.setAutoCommit(true);
             try {
-                changed();
                 assertEquals(
                         "prepared transaction late",
                         Lines.line(connection, "select held_by from queen_store.safe_time()"));

@@ -54,7 +54,9 @@ class MetricFamiliesHttpTest {
             gauge   queen_timers_due queen_timers_due_capped queen_timers_oldest_late_seconds
             counter queen_timers_fired_total queen_timers_dlq_total
             counter queen_timers_fire_failures_total queen_timers_schedule_rejected_total
-            summary queen_timers_fire_lag_seconds queen_sweeper_cycle_milliseconds
+            gauge   queen_timers_fire_lag_seconds queen_sweeper_cycle_milliseconds
+            counter queen_timers_fire_lag_tenants_dropped_total queen_decrypt_failures_total
+            gauge   queen_encryption_enabled queen_safe_time_behind_seconds
             counter queen_sweeper_rows_total queen_sweeper_phase_skipped_total queen_sweeper_skip_locked_total
             gauge   queen_sweeper_sleep_milliseconds
             counter queen_cluster_{push,pop,ack}_requests_total queen_cluster_{push,pop,ack}_messages_total
@@ -77,8 +79,7 @@ class MetricFamiliesHttpTest {
                     "queen_file_buffer_*",
                     "queen_ephemeral_*",
                     "queen_kv_singleflight_coalesced_total",
-                    "queen_timers_poisoned_total",
-                    "queen_timers_fire_lag_tenants_dropped_total");
+                    "queen_timers_poisoned_total");
 
     private static final Pattern NAME = Pattern.compile("\\b(?:queen|jvm|process)_[a-z0-9_]+\\b");
 
@@ -96,8 +97,13 @@ class MetricFamiliesHttpTest {
         http.push("q", "p", "1");
         Json popped = http.pop("q", "batch=1").json();
         http.ack(popped, 0, "dlq");
+        http.post(
+                "/api/v1/timers",
+                "[{\"op\":\"schedule\",\"queue\":\"q\",\"timerKey\":\"k\",\"payload\":\"MQ==\",\"delayMs\":0}]");
         Await.until(
                 "the dead letter is shown", () -> scrape().contains("queen_dlq_depth_by_queue{"));
+        Await.until(
+                "the timer is shown", () -> scrape().contains("queen_timers_fired_total{result=\"fired\"} 1"));
         text = scrape();
         Matcher type = Pattern.compile("^# TYPE (\\S+) (\\S+)$", Pattern.MULTILINE).matcher(text);
         while (type.find()) {
@@ -150,6 +156,71 @@ class MetricFamiliesHttpTest {
                                                 .map(absent -> absent.replace("*", ""))
                                                 .anyMatch(family::startsWith))
                         .toList());
+    }
+
+    /** Series that dashboards of Queen ask for by their labels, each with all of them. */
+    @Test
+    @Contract("metrics-3")
+    void labelsHaveTheValuesThatDashboardsAskFor() {
+        String tenant = "tenant=\"00000000-0000-0000-0000-000000000001\"";
+        List<String> series = new ArrayList<>();
+        for (String quantile : List.of("0.5", "0.95")) {
+            series.add(
+                    "queen_timers_fire_lag_seconds{%s,quantile=\"%s\"}"
+                            .formatted(tenant, quantile));
+        }
+        for (String phase : List.of("fire", "kv_expire", "usage")) {
+            series.add("queen_sweeper_rows_total{phase=\"%s\"}".formatted(phase));
+            series.add("queen_sweeper_phase_skipped_total{phase=\"%s\"}".formatted(phase));
+            for (String quantile : List.of("0.5", "0.99")) {
+                series.add(
+                        "queen_sweeper_cycle_milliseconds{phase=\"%s\",quantile=\"%s\"}"
+                                .formatted(phase, quantile));
+            }
+        }
+        labelled(
+                series,
+                "queen_timers_schedule_rejected_total",
+                "reason",
+                "shape,payload_too_large,quota,horizon,gated,rate_limited,unavailable,disabled");
+        labelled(series, "queen_timers_fired_total", "result", "fired,duplicate,stale");
+        labelled(
+                series, "queen_timers_fire_failures_total", "class", "transient,permanent,config");
+        labelled(
+                series,
+                "queen_kv_read_rejected_total",
+                "reason",
+                "rate_limited,quota,pool,disabled");
+        labelled(series, "queen_kv_pool", "state", "size,available,waiting");
+        labelled(series, "queen_kv_bytes_total", "dir", "in,out");
+        labelled(series, "queen_batches_fired_total", "op", "push,pop,ack");
+        labelled(series, "queen_batch_items_fired_total", "op", "push,pop,ack");
+        labelled(series, "queen_fusion_items_per_batch", "op", "push,pop,ack");
+        assertEquals(
+                List.of(),
+                series.stream().filter(one -> !text.contains("\n" + one + " ")).toList());
+        assertTrue(
+                series.size()
+                        == Pattern.compile(
+                                                "^queen_(timers_(fire_lag_seconds|schedule_rejected"
+                                                        + "_total|fired_total|fire_failures_total)"
+                                                        + "|sweeper_(rows|phase_skipped)_total"
+                                                        + "|sweeper_cycle_milliseconds"
+                                                        + "|kv_(read_rejected_total|pool|bytes_total)"
+                                                        + "|batches_fired_total"
+                                                        + "|batch_items_fired_total"
+                                                        + "|fusion_items_per_batch)\\{",
+                                                Pattern.MULTILINE)
+                                        .matcher(text)
+                                        .results()
+                                        .count(),
+                "and no others");
+    }
+
+    private static void labelled(List<String> series, String family, String label, String values) {
+        for (String value : values.split(",", -1)) {
+            series.add("%s{%s=\"%s\"}".formatted(family, label, value));
+        }
     }
 
     /** Whoever brings a dashboard along reads which of its panels stay empty, and why. */

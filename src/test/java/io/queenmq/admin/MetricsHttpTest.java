@@ -12,6 +12,7 @@ import io.queenmq.testkit.TcpProxy;
 import io.queenmq.testkit.TestBroker;
 import io.queenmq.testkit.TestDatabase;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -193,6 +194,28 @@ class MetricsHttpTest {
         http.post("/api/v1/push", "{\"items\":[{\"queue\":\"a\\\"b\\\\c\\nd\",\"payload\":1}]}");
         assertEquals(200, poll.join().status());
         Await.until("it is not any more", () -> sample(name) == -1);
+    }
+
+    /** 100 queues have a line each; what is beyond them is not lost. */
+    @Test
+    @Contract("metrics-4")
+    void theOthersAreShownAsOne() {
+        List<CompletableFuture<Http.Reply>> polls = new ArrayList<>();
+        for (int i = 0; i < 103; i++) {
+            polls.add(
+                    http.getLater(
+                            "/api/v1/pop/queue/crowd" + i + "?wait=true&timeout=30000"));
+        }
+        String others = "queen_parked_long_polls{queue=\"other\"}";
+        Await.until("three are beyond the hundred", () -> sample(others) == 3);
+        assertEquals(
+                101,
+                scrape().lines().filter(l -> l.startsWith("queen_parked_long_polls{")).count());
+        for (int i = 0; i < polls.size(); i++) {
+            http.push("crowd" + i, "p", "1");
+        }
+        polls.forEach(poll -> assertEquals(200, poll.join().status()));
+        Await.until("nobody waits", () -> sample(others) == -1);
     }
 
     @Test

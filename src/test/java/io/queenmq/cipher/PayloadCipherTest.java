@@ -45,7 +45,7 @@ class PayloadCipherTest {
     private String unreadable() {
         return metrics.prometheus()
                 .lines()
-                .filter(line -> line.startsWith("queen_cipher_unreadable_total"))
+                .filter(line -> line.startsWith("queen_decrypt_failures_total"))
                 .findFirst()
                 .orElse("")
                 .replaceFirst(".* ", "");

@@ -124,6 +124,44 @@ class InsightProceduresTest {
                                 + ", false, 10)"));
     }
 
+    /** What is beyond the bound is summed, and a queue that has the name of the rest with it. */
+    @Test
+    void whatIsBeyondTheBoundOfMetricsIsOneRow() throws SQLException {
+        connection.setAutoCommit(false);
+        lines(
+                """
+                insert into queen_store.queues (tenant_id, name)
+                select '00000000-0000-0000-0000-000000000001'::uuid, unnest(array['a', 'b', 'c', 'other']);
+                insert into queen_store.counts (queue_id, group_id, dead_letters, counted_at)
+                select q.id, 0, case q.name when 'a' then 1 when 'b' then 2 when 'c' then 9 else 4 end,
+                       clock_timestamp()
+                from queen_store.queues q where q.name in ('a', 'b', 'c', 'other');
+                insert into queen_store.queue_buckets (
+                    queue_id, minutes, bucket, push_requests, push_messages, pops, pop_messages,
+                    empty_pops, ack_requests, acks, failed_acks, conflated, transactions,
+                    lanes_made, lanes_removed, dead_letters, lag_ms_sum, lag_ms_max)
+                select q.id, 1, queen_store.bucket_at(1, clock_timestamp()) - interval '2 minutes',
+                       1, case q.name when 'a' then 1 when 'b' then 2 when 'c' then 9 else 4 end,
+                       0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+                from queen_store.queues q where q.name in ('a', 'b', 'c', 'other');
+                """);
+        String depths =
+                "select coalesce(d.queue, 'all') || ' ' || d.dead_letters"
+                        + " from queen_store.dead_letter_depths(%d) d order by 1";
+        assertEquals(List.of("all 16", "c 9", "other 7"), lines(depths.formatted(1)));
+        assertEquals(List.of("all 16", "c 9", "other 7"), lines(depths.formatted(2)));
+        assertEquals(List.of("all 16", "b 2", "c 9", "other 5"), lines(depths.formatted(3)));
+        assertEquals(
+                List.of("a 1", "all 16", "b 2", "c 9", "other 4"), lines(depths.formatted(4)));
+        assertEquals(
+                List.of("c 9", "other 7"),
+                lines(
+                        "select r.queue || ' ' || r.push_messages"
+                                + " from queen_store.queue_rates(1) r order by 1"));
+        connection.rollback();
+        connection.setAutoCommit(true);
+    }
+
     @Test
     void lanesComeInPagesAndSayWhetherThereAreMore() throws SQLException {
         String page =

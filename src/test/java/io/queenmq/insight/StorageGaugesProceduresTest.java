@@ -79,7 +79,9 @@ class StorageGaugesProceduresTest {
                     "it has held a lane for a second",
                     () -> gauge(connection, "g.lane_holders").equals("1"));
             assertEquals("t", gauge(connection, "g.xmin_age_seconds >= 1"));
+            assertEquals("t", gauge(connection, "g.safe_time_behind_seconds >= 6"));
             application.rollback();
+            assertEquals("t", gauge(connection, "g.safe_time_behind_seconds between 5 and 6"));
             assertEquals("0", gauge(connection, "g.lane_holders"));
         }
     }

@@ -1,13 +1,14 @@
-package io.queenmq.admin;
+package io.queenmq.metrics;
 
 import java.math.BigDecimal;
 import java.math.RoundingMode;
+import java.util.Map;
 
 /**
  * Families of metrics whose labels are names that people chose, in the text format of Prometheus.
  * For one thread.
  */
-final class MetricsText {
+public final class MetricsText {
     private static final int DECIMALS = 3;
 
     private final StringBuilder text;
@@ -15,17 +16,17 @@ final class MetricsText {
     /**
      * @param before what stands before it
      */
-    MetricsText(String before) {
+    public MetricsText(String before) {
         this.text = new StringBuilder(before);
     }
 
     /** Begins a family: its samples follow. */
-    MetricsText gauge(String name, String help) {
+    public MetricsText gauge(String name, String help) {
         return family(name, "gauge", help);
     }
 
     /** The same of what never falls. */
-    MetricsText counter(String name, String help) {
+    public MetricsText counter(String name, String help) {
         return family(name, "counter", help);
     }
 
@@ -38,7 +39,7 @@ final class MetricsText {
     /**
      * @param labels pairs of name and value
      */
-    MetricsText sample(String name, Number number, String... labels) {
+    public MetricsText sample(String name, Number number, String... labels) {
         text.append(name);
         for (int i = 0; i < labels.length; i += 2) {
             text.append(i == 0 ? '{' : ',').append(labels[i]).append("=\"");
@@ -46,6 +47,16 @@ final class MetricsText {
             text.append('"');
         }
         text.append(labels.length > 0 ? "} " : " ").append(plain(number)).append('\n');
+        return this;
+    }
+
+    /**
+     * @param label that has the names
+     */
+    public MetricsText samples(String name, String label, Largest numbers) {
+        for (Map.Entry<String, Long> each : numbers.shown().entrySet()) {
+            sample(name, each.getValue(), label, each.getKey());
+        }
         return this;
     }
 
