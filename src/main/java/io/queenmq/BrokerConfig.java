@@ -146,6 +146,7 @@ public record BrokerConfig(
      * @throws BadSetting naming the variable
      */
     public static BrokerConfig from(Settings settings) {
+        settings.check();
         if (settings.get(Variables.TENANCY_HEADER) && !settings.get(Variables.TRUSTED_PROXY)) {
             throw new BadSetting(
                     "QUEEN_TENANCY_HEADER is true, and whoever reaches this broker could name any"
@@ -154,7 +155,7 @@ public record BrokerConfig(
         }
         DatabaseConfig database = database(settings);
         return new BrokerConfig(
-                embedded(settings)
+                settings.get(Variables.EMBEDDED)
                         ? Optional.of(Path.of(settings.get(Variables.DATA_DIR)))
                         : Optional.empty(),
                 database,
@@ -168,15 +169,13 @@ public record BrokerConfig(
                 ReadyConfig.DEFAULT,
                 PopConfig.DEFAULT.with(autopilot(settings)),
                 AckConfig.DEFAULT,
-                kv(settings, database),
+                kv(settings),
                 TransactConfig.DEFAULT,
                 cipher(settings),
                 timers(settings),
                 maintain(settings),
                 new ReportConfig(
-                        settings.find(Variables.SERVER_ID)
-                                .or(() -> settings.find(Variables.HOSTNAME))
-                                .orElseGet(BrokerConfig::anyName),
+                        settings.effective(Variables.SERVER_ID).orElseGet(BrokerConfig::anyName),
                         Duration.ofMillis(settings.get(Variables.METRICS_FLUSH_MS)),
                         Duration.ofMillis(settings.get(LogVariables.LOG_RATES_MS)),
                         settings.get(LogVariables.LOG_QUEUES).intValue()));
@@ -186,16 +185,8 @@ public record BrokerConfig(
         return "queen-%08x".formatted(ThreadLocalRandom.current().nextInt());
     }
 
-    private static boolean embedded(Settings settings) {
-        return settings.find(Variables.EMBEDDED)
-                .orElse(
-                        settings.find(Variables.PG_HOST).isEmpty()
-                                && settings.find(Variables.PG_DATABASE).isEmpty());
-    }
-
     private static DatabaseConfig database(Settings settings) {
-        DatabaseConfig config =
-                DatabaseConfig.of(
+        return DatabaseConfig.of(
                                 settings.get(Variables.PG_HOST),
                                 Math.toIntExact(settings.get(Variables.PG_PORT)),
                                 settings.get(Variables.PG_DATABASE),
@@ -204,10 +195,8 @@ public record BrokerConfig(
                         .withStatementTimeout(
                                 Duration.ofMillis(settings.get(Variables.STATEMENT_TIMEOUT_MS)))
                         .withMigrates(settings.get(Variables.APPLY_SCHEMA))
-                        .withTls(TlsSettings.of(settings));
-        return settings.find(Variables.POOL_SIZE)
-                .map(size -> config.withPoolSize(Math.toIntExact(size)))
-                .orElse(config);
+                .withTls(TlsSettings.of(settings))
+                .withPoolSize(Math.toIntExact(settings.get(Variables.POOL_SIZE)));
     }
 
     private static WebConfig web(Settings settings, DatabaseConfig database) {
@@ -238,7 +227,7 @@ public record BrokerConfig(
                 Math.toIntExact(settings.get(AutopilotVariables.MAX_GROUPS)));
     }
 
-    private static KvConfig kv(Settings settings, DatabaseConfig database) {
+    private static KvConfig kv(Settings settings) {
         return new KvConfig(
                 Math.toIntExact(settings.get(KvVariables.KV_MAX_VALUE_BYTES)),
                 Math.toIntExact(settings.get(KvVariables.KV_MAX_KEY_BYTES)),
@@ -246,9 +235,7 @@ public record BrokerConfig(
                 Math.toIntExact(settings.get(KvVariables.KV_MAX_KEYS)),
                 Math.toIntExact(settings.get(KvVariables.KV_MAX_READ_BYTES)),
                 Math.toIntExact(settings.get(KvVariables.KV_PREFIX_LIMIT)),
-                settings.find(KvVariables.KV_POOL_SIZE)
-                        .map(Math::toIntExact)
-                        .orElse(KvConfig.inflight(database.poolSize())),
+                Math.toIntExact(settings.get(KvVariables.KV_POOL_SIZE)),
                 Math.toIntExact(settings.get(KvVariables.KV_SHED_AFTER)),
                 kvRates(settings),
                 quotas(settings));
@@ -256,23 +243,19 @@ public record BrokerConfig(
 
     private static QuotaConfig quotas(Settings settings) {
         return new QuotaConfig(
-                settings.find(KvVariables.KV_REQUIRE_GRANT)
-                        .orElse(settings.get(Variables.TENANCY_HEADER)),
+                settings.get(KvVariables.KV_REQUIRE_GRANT),
                 Duration.ofMillis(settings.get(KvVariables.KV_QUOTA_REFRESH_MS)),
                 Math.toIntExact(settings.get(KvVariables.KV_QUOTA_RELEASE_PERCENT)),
                 Math.toIntExact(settings.get(KvVariables.KV_QUOTA_HOT_PERCENT)));
     }
 
     private static KvRates kvRates(Settings settings) {
-        boolean tenancy = settings.get(Variables.TENANCY_HEADER);
-        long reads = settings.find(KvVariables.KV_READ_RATE).orElse(tenancy ? 200L : 0L);
-        long writes = settings.find(KvVariables.KV_WRITE_RATE).orElse(tenancy ? 100L : 0L);
         return new KvRates(
-                reads,
-                settings.find(KvVariables.KV_READ_BURST).orElse(2 * reads),
-                writes,
-                settings.find(KvVariables.KV_WRITE_BURST).orElse(2 * writes),
-                settings.find(KvVariables.KV_CELL_RATE).orElse(tenancy ? 2_000L : 0L),
+                settings.get(KvVariables.KV_READ_RATE),
+                settings.effective(KvVariables.KV_READ_BURST).orElse(0L),
+                settings.get(KvVariables.KV_WRITE_RATE),
+                settings.effective(KvVariables.KV_WRITE_BURST).orElse(0L),
+                settings.get(KvVariables.KV_CELL_RATE),
                 Math.toIntExact(settings.get(KvVariables.KV_MAX_TENANTS)));
     }
 
@@ -305,9 +288,7 @@ public record BrokerConfig(
                 Duration.ofMillis(settings.get(TimerVariables.SWEEPER_BACKOFF_MAX_MS)),
                 Math.toIntExact(settings.get(TimerVariables.SWEEPER_PARALLELISM)),
                 settings.get(TimerVariables.SWEEPER_ISOLATE_ON_PERMANENT),
-                Math.toIntExact(
-                        settings.find(TimerVariables.SWEEPER_FIRE_RATE_PER_TENANT)
-                                .orElse(settings.get(Variables.TENANCY_HEADER) ? 50L : 0L)),
+                Math.toIntExact(settings.get(TimerVariables.SWEEPER_FIRE_RATE_PER_TENANT)),
                 defaults.busyPause(),
                 defaults.busyPauseMax(),
                 defaults.busyWait());

@@ -26,16 +26,10 @@ final class TlsSettings {
     private static Tls.Mode mode(Settings settings) {
         Optional<Boolean> use = settings.find(TlsVariables.USE_SSL);
         Optional<Boolean> strict = settings.find(TlsVariables.REJECT_UNAUTHORIZED);
-        Optional<Tls.Mode> word = settings.find(TlsVariables.SSL_MODE).map(Tls.Mode::of);
-        if (word.isEmpty()) {
-            // Who names an authority wants it asked, whatever else was left in a deployment.
-            boolean verifies =
-                    strict.orElse(true) || settings.find(TlsVariables.ROOT_CERT).isPresent();
-            return !use.orElse(false)
-                    ? Tls.Mode.DISABLE
-                    : verifies ? Tls.Mode.VERIFY_FULL : Tls.Mode.REQUIRE;
+        Tls.Mode mode = Tls.Mode.of(settings.get(TlsVariables.SSL_MODE));
+        if (settings.find(TlsVariables.SSL_MODE).isEmpty()) {
+            return mode;
         }
-        Tls.Mode mode = word.get();
         if (use.isPresent() && use.get() == (mode == Tls.Mode.DISABLE)) {
             throw contradiction(mode, TlsVariables.USE_SSL, use.get());
         }

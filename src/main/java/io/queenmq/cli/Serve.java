@@ -51,9 +51,7 @@ final class Serve implements Runnable {
     public void run() {
         Settings settings = given.get();
         Logging.configure(
-                settings.find(LogVariables.RUST_LOG)
-                        .orElseGet(() -> settings.get(LogVariables.LOG_LEVEL)),
-                settings.get(LogVariables.LOG_JSON));
+                settings.get(LogVariables.RUST_LOG), settings.get(LogVariables.LOG_JSON));
         tell(settings);
         Says says = new Says(settings.get(LogVariables.LOG_JSON));
         try {

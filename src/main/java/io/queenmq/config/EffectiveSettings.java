@@ -53,10 +53,31 @@ public final class EffectiveSettings {
         return names;
     }
 
+    /** What holds without it: the value itself, where there is one that can be shown. */
+    private static <T> String fallback(Settings settings, Variable<T> variable) {
+        if (variable.computed().isEmpty()) {
+            return plain(variable) + "  (default)";
+        }
+        try {
+            return settings.effective(variable)
+                            .map(value -> variable.display(value.toString()))
+                            .orElse("none")
+                    + "  (default, "
+                    + variable.computed().get().origin().apply(settings)
+                    + ")";
+        } catch (BadSetting e) {
+            return plain(variable) + "  (default, not known as long as that is wrong)";
+        }
+    }
+
+    private static String plain(Variable<?> variable) {
+        return variable.defaultText().replace("`", "");
+    }
+
     private static String line(Settings settings, Variable<?> variable) {
         Optional<Settings.Setting> set = settings.locate(variable);
         if (set.isEmpty()) {
-            return variable.defaultText().replace("`", "") + "  (default)";
+            return fallback(settings, variable);
         }
         String named = set.get().name().equals(variable.name()) ? "" : " as " + set.get().name();
         String line = variable.display(set.get().text()) + "  (" + set.get().source() + named + ")";

@@ -1,5 +1,6 @@
 package io.queenmq.config;
 
+import io.queenmq.db.DatabaseConfig;
 import java.util.List;
 import java.util.Optional;
 
@@ -50,13 +51,16 @@ public final class KvVariables {
                     "Longest page of `getPrefix`.");
     public static final Variable<Long> KV_POOL_SIZE =
             Variable.number(
-                    "QUEEN_KV_POOL_SIZE",
-                    Optional.empty(),
-                    "a tenth of `DB_POOL_SIZE`, 4 to 32",
-                    1,
-                    1_000,
-                    "connections",
-                    "How many of the connections calls on keys may have at once.");
+                            "QUEEN_KV_POOL_SIZE",
+                            1,
+                            1_000,
+                            "connections",
+                            "How many of the connections calls on keys may have at once.")
+                    .computed(
+                            "a tenth of `DB_POOL_SIZE`, 4 to 32",
+                            settings ->
+                                    Optional.of((long) DatabaseConfig.share(poolSize(settings))),
+                            settings -> "computed from DB_POOL_SIZE " + poolSize(settings));
     public static final Variable<Long> KV_SHED_AFTER =
             Variable.number(
                     "QUEEN_KV_STANDALONE_SHED_AFTER",
@@ -67,50 +71,52 @@ public final class KvVariables {
                     "After that many calls in a row that found no connection writes of keys do not"
                             + " wait for one any more; reads and transactions do.");
     public static final Variable<Long> KV_READ_RATE =
-            Variable.number(
-                    "QUEEN_KV_READ_RATE",
-                    Optional.empty(),
-                    "200 with `QUEEN_TENANCY_HEADER`, else 0",
-                    0,
-                    1_000_000_000,
-                    "calls/s",
-                    "Calls that only read keys, per tenant and broker; 0 = as many as it likes.");
+            tenantsBound(
+                    Variable.number(
+                            "QUEEN_KV_READ_RATE",
+                            0,
+                            1_000_000_000,
+                            "calls/s",
+                            "Calls that only read keys, per tenant and broker; 0 = as many as it"
+                                    + " likes, which is what one alone may. Other versions of Queen"
+                                    + " bound it as well."),
+                    200);
     public static final Variable<Long> KV_READ_BURST =
-            Variable.number(
-                    "QUEEN_KV_READ_BURST",
-                    Optional.empty(),
-                    "twice the rate",
-                    1,
-                    1_000_000_000,
-                    "calls",
-                    "How many of them may come at once after a pause.");
+            burst(
+                    Variable.number(
+                            "QUEEN_KV_READ_BURST",
+                            1,
+                            1_000_000_000,
+                            "calls",
+                            "How many of them may come at once after a pause."),
+                    KV_READ_RATE);
     public static final Variable<Long> KV_WRITE_RATE =
-            Variable.number(
-                    "QUEEN_KV_WRITE_RATE",
-                    Optional.empty(),
-                    "100 with `QUEEN_TENANCY_HEADER`, else 0",
-                    0,
-                    1_000_000_000,
-                    "calls/s",
-                    "The same for calls that write or schedule.");
+            tenantsBound(
+                    Variable.number(
+                            "QUEEN_KV_WRITE_RATE",
+                            0,
+                            1_000_000_000,
+                            "calls/s",
+                            "The same for calls that write or schedule."),
+                    100);
     public static final Variable<Long> KV_WRITE_BURST =
-            Variable.number(
-                    "QUEEN_KV_WRITE_BURST",
-                    Optional.empty(),
-                    "twice the rate",
-                    1,
-                    1_000_000_000,
-                    "calls",
-                    "How many of them may come at once after a pause.");
+            burst(
+                    Variable.number(
+                            "QUEEN_KV_WRITE_BURST",
+                            1,
+                            1_000_000_000,
+                            "calls",
+                            "How many of them may come at once after a pause."),
+                    KV_WRITE_RATE);
     public static final Variable<Long> KV_CELL_RATE =
-            Variable.number(
-                    "QUEEN_KV_CELL_RATE",
-                    Optional.empty(),
-                    "2000 with `QUEEN_TENANCY_HEADER`, else 0",
-                    0,
-                    1_000_000_000,
-                    "calls/s",
-                    "Calls on keys of all tenants together; 0 = no bound.");
+            tenantsBound(
+                    Variable.number(
+                            "QUEEN_KV_CELL_RATE",
+                            0,
+                            1_000_000_000,
+                            "calls/s",
+                            "Calls on keys of all tenants together; 0 = no bound."),
+                    2_000);
     public static final Variable<Long> KV_MAX_TENANTS =
             Variable.number(
                     "QUEEN_KV_MAX_TENANTS",
@@ -122,10 +128,12 @@ public final class KvVariables {
 
     public static final Variable<Boolean> KV_REQUIRE_GRANT =
             Variable.flag(
-                    "QUEEN_KV_REQUIRE_GRANT",
-                    Optional.empty(),
-                    "as `QUEEN_TENANCY_HEADER`",
-                    "Whether keys and timers are refused to tenants without a quota.");
+                            "QUEEN_KV_REQUIRE_GRANT",
+                            "Whether keys and timers are refused to tenants without a quota.")
+                    .computed(
+                            "as `QUEEN_TENANCY_HEADER`",
+                            settings -> Optional.of(settings.get(Variables.TENANCY_HEADER)),
+                            KvVariables::ofTenancy);
     public static final Variable<Long> KV_USAGE_EVERY_MS =
             Variable.number(
                     "QUEEN_KV_USAGE_EVERY_MS",
@@ -186,4 +194,28 @@ public final class KvVariables {
                     KV_QUOTA_HOT_PERCENT);
 
     private KvVariables() {}
+
+    private static int poolSize(Settings settings) {
+        return Math.toIntExact(settings.get(Variables.POOL_SIZE));
+    }
+
+    /** The same, without a bound where there is one tenant alone, who has nobody to crowd out. */
+    static Variable<Long> tenantsBound(Variable<Long> variable, long withTenants) {
+        return variable.computed(
+                withTenants + " with `QUEEN_TENANCY_HEADER`, else 0",
+                settings ->
+                        Optional.of(settings.get(Variables.TENANCY_HEADER) ? withTenants : 0L),
+                KvVariables::ofTenancy);
+    }
+
+    private static String ofTenancy(Settings settings) {
+        return "as QUEEN_TENANCY_HEADER is " + settings.get(Variables.TENANCY_HEADER);
+    }
+
+    private static Variable<Long> burst(Variable<Long> variable, Variable<Long> rate) {
+        return variable.computed(
+                "twice the rate",
+                settings -> Optional.of(2 * settings.get(rate)).filter(calls -> calls > 0),
+                settings -> "as " + rate.name() + " is " + settings.get(rate));
+    }
 }

@@ -21,12 +21,16 @@ public final class LogVariables {
                     LogLevels::parse);
     public static final Variable<LogLevels> RUST_LOG =
             Variable.of(
-                    "RUST_LOG",
-                    Optional.empty(),
-                    "`LOG_LEVEL`",
-                    LEVELS,
-                    "The same by another name, for deployments of before; it wins.",
-                    LogLevels::parse);
+                            "RUST_LOG",
+                            Optional.<LogLevels>empty(),
+                            "none",
+                            LEVELS,
+                            "The same by another name, for deployments of before; it wins.",
+                            LogLevels::parse)
+                    .computed(
+                            "`LOG_LEVEL`",
+                            settings -> Optional.of(settings.get(LOG_LEVEL)),
+                            _ -> "from LOG_LEVEL");
     public static final Variable<Boolean> LOG_JSON =
             Variable.flag(
                     "QUEEN_LOG_JSON",

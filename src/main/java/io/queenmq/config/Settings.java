@@ -56,14 +56,33 @@ public final class Settings {
     }
 
     /**
-     * The value, or the declared default.
+     * The value, or the default.
      *
      * @throws BadSetting out of range, or not set where there is no default
      */
     public <T> T get(Variable<T> variable) {
+        return effective(variable)
+                .orElseThrow(() -> new BadSetting(variable.name() + " must be set"));
+    }
+
+    /**
+     * The value, or the default if there is one.
+     *
+     * @throws BadSetting out of range, or what decides the default is
+     */
+    public <T> Optional<T> effective(Variable<T> variable) {
         return find(variable)
                 .or(variable::fallback)
-                .orElseThrow(() -> new BadSetting(variable.name() + " must be set"));
+                .or(() -> variable.computed().flatMap(computed -> computed.value().apply(this)));
+    }
+
+    /**
+     * Looks at all that is set, used or not: what is wrong would be found out when it is.
+     *
+     * @throws BadSetting out of range
+     */
+    public void check() {
+        Variables.all().forEach(this::find);
     }
 
     /**

@@ -118,15 +118,16 @@ public final class TimerVariables {
                     "Whether messages are tried one by one where one of a commit cannot be stored; else all"
                             + " of them count as failed once.");
     public static final Variable<Long> SWEEPER_FIRE_RATE_PER_TENANT =
-            Variable.number(
-                    "QUEEN_SWEEPER_FIRE_RATE_PER_TENANT",
-                    Optional.empty(),
-                    "50 with `QUEEN_TENANCY_HEADER`, else 0",
-                    0,
-                    1_000_000,
-                    "messages/s",
-                    "Scheduled messages of a tenant that this broker delivers, and as many at once after a"
-                            + " pause; 0 = as many as are due.");
+            KvVariables.tenantsBound(
+                    Variable.number(
+                            "QUEEN_SWEEPER_FIRE_RATE_PER_TENANT",
+                            0,
+                            1_000_000,
+                            "messages/s",
+                            "Scheduled messages of a tenant that this broker delivers, and as many"
+                                    + " at once after a pause; 0 = as many as are due, which is what"
+                                    + " one alone gets. Other versions of Queen bound it as well."),
+                    50);
     public static final Variable<Long> SWEEPER_BACKOFF_MIN_MS =
             Variable.number(
                     "QUEEN_SWEEPER_BACKOFF_MIN_MS",

@@ -1,5 +1,6 @@
 package io.queenmq.config;
 
+import io.queenmq.db.Tls;
 import io.queenmq.db.TlsPem;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -13,19 +14,21 @@ import java.util.function.UnaryOperator;
 /** The settings of the encryption between broker and PostgreSQL. */
 public final class TlsVariables {
     public static final Variable<Boolean> USE_SSL =
-            Variable.flag(
-                    "PG_USE_SSL",
-                    Optional.empty(),
-                    "false",
-                    "Whether connections to PostgreSQL are encrypted.");
+            Variable.flag("PG_USE_SSL", "Whether connections to PostgreSQL are encrypted.")
+                    .computed(
+                            "false",
+                            settings -> Optional.of(word(settings).filter(m -> m != Tls.Mode.DISABLE).isPresent()),
+                            TlsVariables::ofWord);
     public static final Variable<Boolean> REJECT_UNAUTHORIZED =
             Variable.flag(
-                    "PG_SSL_REJECT_UNAUTHORIZED",
-                    Optional.empty(),
-                    "true",
-                    "Whether the server must then prove that it is the one: true is the mode"
-                            + " `verify-full`, false `require`; beside `PG_SSL_ROOT_CERT` it must,"
-                            + " whatever stands here.");
+                            "PG_SSL_REJECT_UNAUTHORIZED",
+                            "Whether the server must then prove that it is the one: true is the mode"
+                                    + " `verify-full`, false `require`; beside `PG_SSL_ROOT_CERT` it"
+                                    + " must, whatever stands here.")
+                    .computed(
+                            "true",
+                            settings -> Optional.of(word(settings).map(Tls.Mode::verifies).orElse(true)),
+                            TlsVariables::ofWord);
     public static final Variable<String> SSL_MODE =
             Variable.choice(
                             "PG_SSL_MODE",
@@ -35,7 +38,12 @@ public final class TlsVariables {
                                     + " `require` keep out who listens, not who answers in the"
                                     + " server's place; `verify-ca` takes any host that the"
                                     + " authority vouches for.")
-                    .dependingOn("what the two above say");
+                    .computed(
+                            "what the two above say",
+                            settings -> Optional.of(ofFlags(settings).word()),
+                            _ ->
+                                    "computed from PG_USE_SSL, PG_SSL_REJECT_UNAUTHORIZED and"
+                                            + " PG_SSL_ROOT_CERT");
     public static final Variable<String> ROOT_CERT =
             Variable.of(
                     "PG_SSL_ROOT_CERT",
@@ -65,6 +73,26 @@ public final class TlsVariables {
             List.of(USE_SSL, REJECT_UNAUTHORIZED, SSL_MODE, ROOT_CERT, CERT, KEY);
 
     private TlsVariables() {}
+
+    private static Optional<Tls.Mode> word(Settings settings) {
+        return settings.find(SSL_MODE).map(Tls.Mode::of);
+    }
+
+    private static String ofWord(Settings settings) {
+        return word(settings)
+                .map(mode -> "as PG_SSL_MODE is " + mode.word())
+                .orElse("PG_SSL_MODE is not set");
+    }
+
+    private static Tls.Mode ofFlags(Settings settings) {
+        // Who names an authority wants it asked, whatever else was left in a deployment.
+        boolean verifies =
+                settings.find(REJECT_UNAUTHORIZED).orElse(true)
+                        || settings.find(ROOT_CERT).isPresent();
+        return !settings.find(USE_SSL).orElse(false)
+                ? Tls.Mode.DISABLE
+                : verifies ? Tls.Mode.VERIFY_FULL : Tls.Mode.REQUIRE;
+    }
 
     /** The PEM itself, from a file where the text names one. */
     private static Optional<String> pem(String text, UnaryOperator<String> check) {

@@ -12,8 +12,9 @@ import java.util.stream.Stream;
  * The declaration of a setting: an environment variable, which may stand in a file as well.
  *
  * @param names the one to use first; the others are understood too, in this order
- * @param fallback value where it is not set; empty = what the description says
+ * @param fallback value where it is not set; empty = {@code computed}, or none
  * @param defaultText the same for people
+ * @param computed the same where it depends on the machine or on other settings
  * @param range for people: what a value may be, completes "must be"
  * @param description one sentence
  * @param secret no message repeats its value
@@ -25,11 +26,20 @@ public record Variable<T>(
         List<String> names,
         Optional<T> fallback,
         String defaultText,
+        Optional<Computed<T>> computed,
         String range,
         String description,
         boolean secret,
         boolean emptyCounts,
         Function<String, Optional<T>> parser) {
+
+    /**
+     * A default that is not always the same.
+     *
+     * @param value empty = there is none with these settings
+     * @param origin what it was computed from, completes "default, "
+     */
+    record Computed<T>(Function<Settings, Optional<T>> value, Function<Settings, String> origin) {}
 
     /** An address of version 6 has several colons, or stands in brackets. */
     private static final String HOST =
@@ -65,25 +75,60 @@ public record Variable<T>(
     Variable<T> also(String... otherNames) {
         List<String> all = Stream.concat(names.stream(), List.of(otherNames).stream()).toList();
         return new Variable<>(
-                all, fallback, defaultText, range, description, secret, emptyCounts, parser);
+                all,
+                fallback,
+                defaultText,
+                computed,
+                range,
+                description,
+                secret,
+                emptyCounts,
+                parser);
     }
 
     /** The same where to be set to nothing says something. */
     Variable<T> orEmpty() {
         return new Variable<>(
-                names, fallback, defaultText, range, description, secret, true, parser);
+                names,
+                fallback,
+                defaultText,
+                computed,
+                range,
+                description,
+                secret,
+                true,
+                parser);
     }
 
     /** The same with a value that no message repeats. */
     Variable<T> masked() {
         return new Variable<>(
-                names, fallback, defaultText, range, description, true, emptyCounts, parser);
+                names,
+                fallback,
+                defaultText,
+                computed,
+                range,
+                description,
+                true,
+                emptyCounts,
+                parser);
     }
 
-    /** The same with a default that other settings decide. */
-    Variable<T> dependingOn(String others) {
+    /** The same with a default that the machine or other settings decide. */
+    Variable<T> computed(
+            String text,
+            Function<Settings, Optional<T>> value,
+            Function<Settings, String> origin) {
         return new Variable<>(
-                names, Optional.empty(), others, range, description, secret, emptyCounts, parser);
+                names,
+                Optional.empty(),
+                text,
+                Optional.of(new Computed<>(value, origin)),
+                range,
+                description,
+                secret,
+                emptyCounts,
+                parser);
     }
 
     /** One with a range of its own. */
@@ -95,14 +140,30 @@ public record Variable<T>(
             String description,
             Function<String, Optional<T>> parser) {
         return new Variable<>(
-                List.of(name), fallback, defaultText, range, description, false, false, parser);
+                List.of(name),
+                fallback,
+                defaultText,
+                Optional.empty(),
+                range,
+                description,
+                false,
+                false,
+                parser);
     }
 
     /** One that is none by default, and whose value no message ever repeats. */
     static <T> Variable<T> secret(
             String name, String range, String description, Function<String, Optional<T>> parser) {
         return new Variable<>(
-                List.of(name), Optional.empty(), "none", range, description, true, false, parser);
+                List.of(name),
+                Optional.empty(),
+                "none",
+                Optional.empty(),
+                range,
+                description,
+                true,
+                false,
+                parser);
     }
 
     /** A whole number with its unit. */
@@ -112,8 +173,12 @@ public record Variable<T>(
                 name, Optional.of(fallback), Long.toString(fallback), min, max, unit, description);
     }
 
-    /** A whole number whose default depends on the machine. */
+    /** A whole number whose default is {@link #computed}. */
     static Variable<Long> number(
+            String name, long min, long max, String unit, String description) {
+        return number(name, Optional.empty(), "none", min, max, unit, description);
+    }
+    private static Variable<Long> number(
             String name,
             Optional<Long> fallback,
             String defaultText,
@@ -136,6 +201,11 @@ public record Variable<T>(
         } catch (NumberFormatException e) {
             return Optional.empty();
         }
+    }
+
+    /** A flag whose default is {@link #computed}. */
+    static Variable<Boolean> flag(String name, String description) {
+        return flag(name, Optional.empty(), "none", description);
     }
 
     static Variable<Boolean> flag(

@@ -1,13 +1,18 @@
 package io.queenmq.config;
 
+import io.queenmq.db.DatabaseConfig;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Optional;
 import java.util.SequencedMap;
+import java.util.stream.Stream;
 
 /** Every setting of the broker. */
 public final class Variables {
+    private static final long HEAP_MB = Runtime.getRuntime().maxMemory() >> 20;
+    private static final int PROCESSORS = Runtime.getRuntime().availableProcessors();
+
     public static final Variable<Long> PORT =
             Variable.number(
                     "PORT", 6632, 0, 65_535, "", "TCP port of the HTTP API; 0 = any free one.");
@@ -37,15 +42,22 @@ public final class Variables {
                             + " or it reuses one that is just being closed.");
     public static final Variable<String> SERVER_ID =
             Variable.text(
-                    "QUEEN_SERVER_ID",
-                    Optional.empty(),
-                    "`HOSTNAME`",
-                    "Under which name this broker reports what it does.");
+                            "QUEEN_SERVER_ID",
+                            Optional.empty(),
+                            "none",
+                            "Under which name this broker reports what it does.")
+                    .computed(
+                            "`HOSTNAME`",
+                            settings -> settings.find(Variables.HOSTNAME),
+                            settings ->
+                                    settings.find(Variables.HOSTNAME).isPresent()
+                                            ? "from HOSTNAME"
+                                            : "queen- and eight digits, others at each start");
     public static final Variable<String> HOSTNAME =
             Variable.text(
                     "HOSTNAME",
                     Optional.empty(),
-                    "`queen-` and eight digits, others at each start",
+                    "none",
                     "Name of the machine; containers have it in their environment.");
     public static final Variable<String> CONFIG =
             Variable.text(
@@ -103,14 +115,16 @@ public final class Variables {
                             + " their change.");
     public static final Variable<Long> DEDUP_CACHE_MB =
             Variable.number(
-                    "QUEEN_DEDUP_CACHE_MB",
-                    Optional.of(Math.min(512, Runtime.getRuntime().maxMemory() / (4 << 20))),
-                    "512, at most a quarter of the heap",
-                    0,
-                    65_536,
-                    "MiB",
-                    "Memory for recently pushed transactionIds; a push that finds its lane there asks"
-                            + " the database for no duplicates.");
+                            "QUEEN_DEDUP_CACHE_MB",
+                            0,
+                            65_536,
+                            "MiB",
+                            "Memory for recently pushed transactionIds; a push that finds its lane"
+                                    + " there asks the database for no duplicates.")
+                    .computed(
+                            "512, at most a quarter of the heap",
+                            _ -> Optional.of(Math.min(512, HEAP_MB / 4)),
+                            _ -> "computed from a heap of " + HEAP_MB + " MiB");
     public static final Variable<String> ENCRYPTION_KEY =
             Variable.key(
                     "QUEEN_ENCRYPTION_KEY",
@@ -125,10 +139,15 @@ public final class Variables {
                             + " payloads of theirs.");
     public static final Variable<Boolean> EMBEDDED =
             Variable.flag(
-                    "QUEEN_EMBEDDED",
-                    Optional.empty(),
-                    "true unless PG_HOST or PG_DATABASE is set",
-                    "Whether the broker runs a PostgreSQL of its own in `QUEEN_DATA_DIR`.");
+                            "QUEEN_EMBEDDED",
+                            "Whether the broker runs a PostgreSQL of its own in `QUEEN_DATA_DIR`.")
+                    .computed(
+                            "true unless PG_HOST or PG_DATABASE is set",
+                            settings -> Optional.of(namesServer(settings).isEmpty()),
+                            settings ->
+                                    namesServer(settings)
+                                            .map(variable -> variable.name() + " is set")
+                                            .orElse("neither PG_HOST nor PG_DATABASE is set"));
     public static final Variable<String> DATA_DIR =
             Variable.text(
                     "QUEEN_DATA_DIR",
@@ -164,14 +183,19 @@ public final class Variables {
                             + " database that is behind is refused.");
     public static final Variable<Long> POOL_SIZE =
             Variable.number(
-                    "DB_POOL_SIZE",
-                    Optional.empty(),
-                    "4 × cores + 8, at most 48",
-                    4,
-                    1_000,
-                    "connections",
-                    "Connections of the data plane; a broker has 7 more, for hints, health and what"
-                            + " administrators ask.");
+                            "DB_POOL_SIZE",
+                            4,
+                            1_000,
+                            "connections",
+                            "Connections of the data plane; a broker has 7 more, for hints, health"
+                                    + " and what administrators ask.")
+                    .computed(
+                            "4 × processors + 8, at most 48",
+                            _ -> Optional.of((long) DatabaseConfig.defaultPoolSize(PROCESSORS)),
+                            _ ->
+                                    "computed from "
+                                            + PROCESSORS
+                                            + (PROCESSORS == 1 ? " processor" : " processors"));
     public static final Variable<Long> STATEMENT_TIMEOUT_MS =
             Variable.number(
                     "QUEEN_STMT_TIMEOUT_MS",
@@ -197,7 +221,8 @@ public final class Variables {
                     10_000,
                     "partitions",
                     "How many partitions one step locks, for some milliseconds, while messages"
-                            + " leave them.");
+                            + " leave them. Other versions of Queen mean segments by it, 1000"
+                            + " where it is not set.");
     public static final Variable<Long> STATS_INTERVAL_MS =
             Variable.number(
                     "STATS_INTERVAL_MS",
@@ -296,6 +321,13 @@ public final class Variables {
             SECTIONS.values().stream().<Variable<?>>flatMap(List::stream).toList();
 
     private Variables() {}
+
+    /** By which of them a server is named that is not the broker's own. */
+    private static Optional<Variable<String>> namesServer(Settings settings) {
+        return Stream.of(PG_HOST, PG_DATABASE)
+                .filter(variable -> settings.find(variable).isPresent())
+                .findFirst();
+    }
 
     /** All of them, under the heading they have in the manual. */
     public static SequencedMap<String, List<Variable<?>>> bySection() {

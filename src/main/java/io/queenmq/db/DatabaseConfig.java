@@ -57,6 +57,11 @@ public record DatabaseConfig(
         return Math.min(48, 4 * cores + 8);
     }
 
+    /** What of so many connections one kind of calls may have at once: a tenth, within reason. */
+    public static int share(int poolSize) {
+        return Math.clamp(poolSize / 10, 4, 32);
+    }
+
     public DatabaseConfig withPoolSize(int size) {
         return new DatabaseConfig(
                 host,

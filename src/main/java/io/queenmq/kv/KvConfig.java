@@ -1,5 +1,6 @@
 package io.queenmq.kv;
 
+import io.queenmq.db.DatabaseConfig;
 import io.queenmq.gate.KvRates;
 import io.queenmq.gate.QuotaConfig;
 
@@ -38,14 +39,9 @@ public record KvConfig(
                 1_024,
                 4 << 20,
                 1_000,
-                inflight(poolSize),
+                DatabaseConfig.share(poolSize),
                 5,
                 KvRates.NONE,
                 QuotaConfig.DEFAULT);
-    }
-
-    /** A tenth of the connections, within reason. */
-    public static int inflight(int poolSize) {
-        return Math.clamp(poolSize / 10, 4, 32);
     }
 }

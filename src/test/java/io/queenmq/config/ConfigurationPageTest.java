@@ -7,6 +7,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class ConfigurationPageTest {
@@ -26,8 +28,9 @@ class ConfigurationPageTest {
     }
 
     private <T> void check(Variable<T> variable) {
-        variable.fallback()
-                .ifPresent(
+        Stream.of(Map.<String, String>of(), Map.of("QUEEN_TENANCY_HEADER", "on"))
+                .flatMap(set -> Settings.of(set).effective(variable).stream())
+                .forEach(
                         value ->
                                 assertTrue(
                                         variable.parser().apply(text(value)).isPresent(),
