@@ -187,14 +187,14 @@ public record BrokerConfig(
 
     private static DatabaseConfig database(Settings settings) {
         return DatabaseConfig.of(
-                                settings.get(Variables.PG_HOST),
-                                Math.toIntExact(settings.get(Variables.PG_PORT)),
-                                settings.get(Variables.PG_DATABASE),
-                                settings.get(Variables.PG_USER),
-                                settings.get(Variables.PG_PASSWORD))
-                        .withStatementTimeout(
-                                Duration.ofMillis(settings.get(Variables.STATEMENT_TIMEOUT_MS)))
-                        .withMigrates(settings.get(Variables.APPLY_SCHEMA))
+                        settings.get(Variables.PG_HOST),
+                        Math.toIntExact(settings.get(Variables.PG_PORT)),
+                        settings.get(Variables.PG_DATABASE),
+                        settings.get(Variables.PG_USER),
+                        settings.get(Variables.PG_PASSWORD))
+                .withStatementTimeout(
+                        Duration.ofMillis(settings.get(Variables.STATEMENT_TIMEOUT_MS)))
+                .withMigrates(settings.get(Variables.APPLY_SCHEMA))
                 .withTls(TlsSettings.of(settings))
                 .withPoolSize(Math.toIntExact(settings.get(Variables.POOL_SIZE)));
     }

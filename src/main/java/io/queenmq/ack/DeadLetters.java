@@ -16,6 +16,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -94,9 +95,11 @@ public final class DeadLetters {
      * Deletes what groups, or one of them, gave up in a queue so far; in steps, so that none holds
      * much.
      *
+     * @param progress told after each step how many are gone, for good
      * @return how many there were
      */
-    public long deleteAll(UUID tenant, String queue, @Nullable String group) {
+    public long deleteAll(
+            UUID tenant, String queue, @Nullable String group, LongConsumer progress) {
         var until = clock.now().plus(CLOCKS_APART_MAX);
         long deleted = 0;
         DeadLetterFilter.Place last = null;
@@ -104,6 +107,7 @@ public final class DeadLetters {
             DeadLetterProcedures.Step step =
                     procedures.delete(tenant, queue, group, until, last, DELETE_STEP);
             deleted += step.deleted();
+            progress.accept(deleted);
             last = step.last();
         } while (last != null);
         return deleted;

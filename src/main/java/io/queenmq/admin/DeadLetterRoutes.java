@@ -64,7 +64,7 @@ final class DeadLetterRoutes {
             throw new QueenException(Failure.BAD_REQUEST, "queue is required");
         }
         String group = AdminQuery.filter(exchange.query(), "consumerGroup");
-        long deleted = letters.deleteAll(exchange.caller().tenant(), queue, group);
+        long deleted = letters.deleteAll(exchange.caller().tenant(), queue, group, exchange::done);
         exchange.ok(DeadLetterJson.deleted(queue, group, deleted));
     }
 
@@ -128,15 +128,15 @@ final class DeadLetterRoutes {
 
     private void replayAll(Exchange exchange) {
         DeadLetterJson.Bulk bulk = DeadLetterJson.bulk(exchange.body());
-        exchange.ok(
-                DeadLetterJson.replayed(
-                        bulk,
-                        letters.replayAll(
-                                exchange.caller().tenant(),
-                                bulk.queue(),
-                                bulk.group(),
-                                bulk.after(),
-                                bulk.limit())));
+        DeadLetters.Replayed replayed =
+                letters.replayAll(
+                        exchange.caller().tenant(),
+                        bulk.queue(),
+                        bulk.group(),
+                        bulk.after(),
+                        bulk.limit());
+        exchange.done(replayed.moved());
+        exchange.ok(DeadLetterJson.replayed(bulk, replayed));
     }
 
     private static void answer(Exchange exchange, Supplier<Replay> replay, Runnable gone) {

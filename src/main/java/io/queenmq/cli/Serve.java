@@ -50,8 +50,7 @@ final class Serve implements Runnable {
     @Override
     public void run() {
         Settings settings = given.get();
-        Logging.configure(
-                settings.get(LogVariables.RUST_LOG), settings.get(LogVariables.LOG_JSON));
+        Logging.configure(settings.get(LogVariables.RUST_LOG), settings.get(LogVariables.LOG_JSON));
         tell(settings);
         Says says = new Says(settings.get(LogVariables.LOG_JSON));
         try {

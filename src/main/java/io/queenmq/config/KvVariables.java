@@ -203,8 +203,7 @@ public final class KvVariables {
     static Variable<Long> tenantsBound(Variable<Long> variable, long withTenants) {
         return variable.computed(
                 withTenants + " with `QUEEN_TENANCY_HEADER`, else 0",
-                settings ->
-                        Optional.of(settings.get(Variables.TENANCY_HEADER) ? withTenants : 0L),
+                settings -> Optional.of(settings.get(Variables.TENANCY_HEADER) ? withTenants : 0L),
                 KvVariables::ofTenancy);
     }
 

@@ -17,7 +17,11 @@ public final class TlsVariables {
             Variable.flag("PG_USE_SSL", "Whether connections to PostgreSQL are encrypted.")
                     .computed(
                             "false",
-                            settings -> Optional.of(word(settings).filter(m -> m != Tls.Mode.DISABLE).isPresent()),
+                            settings ->
+                                    Optional.of(
+                                            word(settings)
+                                                    .filter(m -> m != Tls.Mode.DISABLE)
+                                                    .isPresent()),
                             TlsVariables::ofWord);
     public static final Variable<Boolean> REJECT_UNAUTHORIZED =
             Variable.flag(
@@ -27,7 +31,9 @@ public final class TlsVariables {
                                     + " must, whatever stands here.")
                     .computed(
                             "true",
-                            settings -> Optional.of(word(settings).map(Tls.Mode::verifies).orElse(true)),
+                            settings ->
+                                    Optional.of(
+                                            word(settings).map(Tls.Mode::verifies).orElse(true)),
                             TlsVariables::ofWord);
     public static final Variable<String> SSL_MODE =
             Variable.choice(

@@ -89,15 +89,7 @@ public record Variable<T>(
     /** The same where to be set to nothing says something. */
     Variable<T> orEmpty() {
         return new Variable<>(
-                names,
-                fallback,
-                defaultText,
-                computed,
-                range,
-                description,
-                secret,
-                true,
-                parser);
+                names, fallback, defaultText, computed, range, description, secret, true, parser);
     }
 
     /** The same with a value that no message repeats. */
@@ -116,9 +108,7 @@ public record Variable<T>(
 
     /** The same with a default that the machine or other settings decide. */
     Variable<T> computed(
-            String text,
-            Function<Settings, Optional<T>> value,
-            Function<Settings, String> origin) {
+            String text, Function<Settings, Optional<T>> value, Function<Settings, String> origin) {
         return new Variable<>(
                 names,
                 Optional.empty(),
@@ -174,10 +164,10 @@ public record Variable<T>(
     }
 
     /** A whole number whose default is {@link #computed}. */
-    static Variable<Long> number(
-            String name, long min, long max, String unit, String description) {
+    static Variable<Long> number(String name, long min, long max, String unit, String description) {
         return number(name, Optional.empty(), "none", min, max, unit, description);
     }
+
     private static Variable<Long> number(
             String name,
             Optional<Long> fallback,

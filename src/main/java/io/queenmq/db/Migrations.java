@@ -120,14 +120,20 @@ public final class Migrations {
             LOG.log(
                     Level.INFO,
                     "connections to the database are encrypted, and the server is verified"
-                            + " ssl_mode={0} ssl_trust={1}",
+                            + " ssl_mode={0} ssl_trust={1} ssl_verified=true",
                     tls.mode().word(),
-                    tls.authorities().isPresent() ? "supplied-ca" : "java-roots");
+                    tls.authorities().isPresent() ? "supplied-ca" : "webpki-roots");
         } else if (tls.mode() != Tls.Mode.DISABLE) {
             LOG.log(
                     Level.WARNING,
                     "connections to the database are encrypted, but whoever answers there is"
-                            + " believed ssl_mode={0} ssl_trust=accept-any",
+                            + " believed ssl_mode={0} ssl_trust=accept-any ssl_verified=false",
+                    tls.mode().word());
+        } else {
+            LOG.log(
+                    Level.INFO,
+                    "connections to the database are not encrypted ssl_mode={0}"
+                            + " ssl_trust=plaintext ssl_verified=false",
                     tls.mode().word());
         }
     }

@@ -87,19 +87,16 @@ final class KvRoutes {
 
     /** Refusals of these routes have a form of their own. */
     static Handler refusing(Handler handler) {
-        return exchange -> {
-            try {
-                handler.handle(exchange);
-            } catch (QueenException e) {
-                Refused refused = refused(e);
-                JsonBuffer json = new JsonBuffer(128).raw("{\"error\":").string(refused.error());
-                if (refused.reason() != null) {
-                    json.raw(",\"reason\":").string(refused.reason());
-                }
-                json.raw(",\"detail\":").string(refused.detail()).raw('}');
-                exchange.refuse(e.failure(), json);
-            }
-        };
+        return Handler.refusing(handler, KvRoutes::refusal);
+    }
+
+    private static JsonBuffer refusal(QueenException e) {
+        Refused refused = refused(e);
+        JsonBuffer json = new JsonBuffer(128).raw("{\"error\":").string(refused.error());
+        if (refused.reason() != null) {
+            json.raw(",\"reason\":").string(refused.reason());
+        }
+        return json.raw(",\"detail\":").string(refused.detail()).raw('}');
     }
 
     /** What an operator has to do. */

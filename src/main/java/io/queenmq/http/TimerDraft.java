@@ -9,10 +9,10 @@ import io.queenmq.model.Slice;
 import io.queenmq.timer.TimerOp;
 import io.queenmq.timer.TimersConfig;
 import io.queenmq.web.JsonBody;
+import io.queenmq.web.Timestamps;
 import java.nio.charset.StandardCharsets;
-import java.time.DateTimeException;
 import java.time.Duration;
-import java.time.OffsetDateTime;
+import java.time.Instant;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.Map;
@@ -228,10 +228,9 @@ final class TimerDraft {
 
     private TimerOp.When instant(Field at) {
         if (at.token() == JsonToken.VALUE_STRING && at.text() != null) {
-            try {
-                return new TimerOp.When.At(OffsetDateTime.parse(at.text()).toInstant());
-            } catch (DateTimeException e) {
-                // Told below.
+            Instant instant = Timestamps.parse(at.text());
+            if (instant != null) {
+                return new TimerOp.When.At(instant);
             }
         }
         throw TimerJson.bad(

@@ -145,13 +145,7 @@ final class TimerRoutes {
     }
 
     private static Handler refusing(Handler handler) {
-        return exchange -> {
-            try {
-                handler.handle(exchange);
-            } catch (QueenException e) {
-                exchange.refuse(e.failure(), refusal(e));
-            }
-        };
+        return Handler.refusing(handler, TimerRoutes::refusal);
     }
 
     private static JsonBuffer refusal(QueenException e) {

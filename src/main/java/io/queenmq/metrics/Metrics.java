@@ -101,7 +101,10 @@ public final class Metrics implements AutoCloseable {
             String name, String description, LongSupplier nanoClock, String... tags) {
         LatestValues values = new LatestValues(nanoClock);
         for (double share : PERCENTILES) {
-            Gauge.builder(name, values, latest -> Objects.requireNonNullElse(latest.quantile(share), 0.0))
+            Gauge.builder(
+                            name,
+                            values,
+                            latest -> Objects.requireNonNullElse(latest.quantile(share), 0.0))
                     .description(description)
                     .tags(tags)
                     .tag("quantile", String.valueOf(share))

@@ -37,6 +37,8 @@ public final class MetricsText {
     }
 
     /**
+     * A line of the family.
+     *
      * @param labels pairs of name and value
      */
     public MetricsText sample(String name, Number number, String... labels) {
@@ -51,6 +53,8 @@ public final class MetricsText {
     }
 
     /**
+     * A line for each name.
+     *
      * @param label that has the names
      */
     public MetricsText samples(String name, String label, Largest numbers) {

@@ -48,6 +48,9 @@ public final class Exchange {
     private @Nullable Query query;
     private @Nullable String subject;
 
+    /** What a call of many steps has done; negative = it is of one step. */
+    private long done = -1;
+
     Exchange(
             ServerRequest request,
             ServerResponse response,
@@ -120,10 +123,23 @@ public final class Exchange {
                         .subject();
     }
 
+    /** So much of what a call does step by step has taken effect, whatever becomes of the rest. */
+    public void done(long count) {
+        done = count;
+    }
+
     /** Leaves a line of what was done, unless it was refused. */
     void tellOperators(String method) {
         if (response.status().family() == Status.Family.SUCCESSFUL) {
-            ManagementLog.tell(method, request.prologue().uriPath().rawPath(), caller());
+            ManagementLog.tell(method, request.prologue().uriPath().rawPath(), caller(), done);
+        }
+    }
+
+    /** Leaves a line of a call that failed half way, for what it did stays done. */
+    void tellOperatorsOfPart(String method) {
+        if (done > 0) {
+            ManagementLog.tellOfPart(
+                    method, request.prologue().uriPath().rawPath(), caller(), done);
         }
     }
 
@@ -222,10 +238,6 @@ public final class Exchange {
     public void nothing() {
         response.status(Status.NO_CONTENT_204).header(NO_SNIFFING).header(NoContentLength.HEADER);
         write(0, response::send);
-    }
-
-    void refuse(QueenException refusal) {
-        refuse(refusal.failure(), Refusals.body(Refusals.sentence(refusal)));
     }
 
     /** The connection closes after this answer. */

@@ -31,6 +31,8 @@ import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
+import java.util.function.Function;
+import java.util.regex.Pattern;
 import jdk.net.ExtendedSocketOptions;
 import org.jspecify.annotations.Nullable;
 
@@ -58,6 +60,9 @@ public final class Listener {
 
     /** Who may not even consume is not told what there is. */
     private static final Level UNKNOWN = Level.READ_WRITE;
+
+    /** What browsers and pages ask for by themselves, without a token: here there is none of it. */
+    private static final Pattern FILES = Pattern.compile("/(?:favicon[^/]*|assets/.*)");
 
     private final WebConfig config;
     private final Router router;
@@ -215,7 +220,7 @@ public final class Listener {
                         body,
                         () -> draining);
         try {
-            answer(match, exchange, body);
+            answer(request, match, exchange, body);
             if (!exchange.isAnswered()) {
                 throw new CloseConnectionException("the handler found its client gone");
             }
@@ -229,37 +234,54 @@ public final class Listener {
         }
     }
 
-    private void answer(Router.@Nullable Match match, Exchange exchange, Body body) {
+    private void answer(
+            ServerRequest request, Router.@Nullable Match match, Exchange exchange, Body body) {
+        // Whoever is not let in is told so in the same words everywhere.
+        Function<QueenException, JsonBuffer> form = Refusals::body;
         try {
             if (access.isEnforced()) {
-                exchange.admit(access, match == null ? UNKNOWN : match.level());
+                exchange.admit(access, match == null ? levelOf(request) : match.level());
             }
             if (match == null) {
                 exchange.refuse(Status.NOT_FOUND_404.code(), NO_SUCH_ROUTE);
             } else {
+                form = match.handler()::refusal;
                 match.handler().handle(exchange);
             }
         } catch (QueenException e) {
             if (e.failure() == Failure.INTERNAL) {
                 bug(e);
             }
-            refuse(exchange, body, e);
+            refuse(exchange, body, form, e);
         } catch (ClientGone e) {
             throw e;
         } catch (RuntimeException | Error e) {
             bug(e);
-            refuse(exchange, body, new QueenException(Failure.INTERNAL, "internal error", e));
+            refuse(exchange, body, form, new QueenException(Failure.INTERNAL, "internal error", e));
         }
     }
 
-    private void refuse(Exchange exchange, Body body, QueenException refusal) {
+    /** What a path asks of its caller that leads nowhere. */
+    private static Level levelOf(ServerRequest request) {
+        String method = request.prologue().method().text();
+        boolean reads = method.equals("GET") || method.equals("HEAD");
+        return reads && FILES.matcher(request.prologue().uriPath().rawPath()).matches()
+                ? Level.PUBLIC
+                : UNKNOWN;
+    }
+
+    private static void refuse(
+            Exchange exchange,
+            Body body,
+            Function<QueenException, JsonBuffer> form,
+            QueenException refusal) {
         if (exchange.isAnswered()) {
             return;
         }
         if (body.spoils()) {
             exchange.closing();
         }
-        exchange.refuse(refusal);
+        exchange.refuse(refusal.failure(), form.apply(refusal));
     }
 
     private void bug(Throwable cause) {
@@ -302,7 +324,21 @@ public final class Listener {
                 .header(HeaderValues.CONTENT_TYPE_JSON)
                 .header(Exchange.NO_SNIFFING)
                 .header(requestIds.of(request.headers()))
-                .entity(Refusals.body(error).toString().getBytes(StandardCharsets.UTF_8))
+                .entity(malformed(request, answered, error).getBytes(StandardCharsets.UTF_8))
                 .build();
+    }
+
+    /** A path that does not decode is refused like any other bad input of the route it is of. */
+    private String malformed(DirectHandler.TransportRequest request, Status status, String error) {
+        String path = request.path().replaceFirst("\\?.*", "");
+        Router.Match match =
+                status.code() == Failure.BAD_REQUEST.status()
+                        ? router.find(request.method(), path)
+                        : null;
+        JsonBuffer body =
+                match == null
+                        ? Refusals.body(error)
+                        : match.handler().refusal(new QueenException(Failure.BAD_REQUEST, error));
+        return body.toString();
     }
 }

@@ -20,15 +20,33 @@ final class ManagementLog {
      * Tells of a call that took effect.
      *
      * @param path as it came, names percent-encoded
+     * @param done how much it did; negative = there is nothing to count
      */
-    static void tell(String method, String path, Caller caller) {
+    static void tell(String method, String path, Caller caller, long done) {
         LOG.log(
                 System.Logger.Level.INFO,
-                "management method={0} path={1} tenant={2} sub={3}",
+                "management method={0} path={1} tenant={2} sub={3}"
+                        + (done < 0 ? "" : " done=" + done),
                 method,
                 path,
                 caller.tenant(),
-                caller.subject() == null ? "-" : encoded(caller.subject()));
+                subject(caller));
+    }
+
+    /** Tells of a call that failed after it had done so much. */
+    static void tellOfPart(String method, String path, Caller caller, long done) {
+        LOG.log(
+                System.Logger.Level.WARNING,
+                "management method={0} path={1} tenant={2} sub={3} done={4} outcome=failed",
+                method,
+                path,
+                caller.tenant(),
+                subject(caller),
+                Long.toString(done));
+    }
+
+    private static String subject(Caller caller) {
+        return caller.subject() == null ? "-" : encoded(caller.subject());
     }
 
     private static String encoded(String subject) {

@@ -8,13 +8,17 @@ import java.util.concurrent.ThreadLocalRandom;
 final class Refusals {
     private Refusals() {}
 
-    /** Body of a refusal. */
+    /** Body of a refusal, where a route has none of its own. */
+    static JsonBuffer body(QueenException refusal) {
+        return body(sentence(refusal));
+    }
+
     static JsonBuffer body(String error) {
         return new JsonBuffer(64).raw("{\"error\":").string(error).raw('}');
     }
 
     /** The sentence the client gets to read: that of our own bugs stays in the log. */
-    static String sentence(QueenException refusal) {
+    private static String sentence(QueenException refusal) {
         return switch (refusal.failure()) {
             case BAD_REQUEST,
                     UNAUTHENTICATED,

@@ -129,10 +129,7 @@ public final class Router {
 
         /** Adds a route for operators: whoever asks what was done finds each success in the log. */
         public Builder manage(Level level, String method, String pattern, Handler handler) {
-            return route(
-                    level,
-                    method,
-                    pattern,
+            Handler telling =
                     exchange -> {
                         try {
                             handler.handle(exchange);
@@ -140,9 +137,13 @@ public final class Router {
                             // It is done all the same.
                             exchange.tellOperators(method);
                             throw e;
+                        } catch (RuntimeException | Error e) {
+                            exchange.tellOperatorsOfPart(method);
+                            throw e;
                         }
                         exchange.tellOperators(method);
-                    });
+                    };
+            return route(level, method, pattern, Handler.refusing(telling, handler::refusal));
         }
 
         /**

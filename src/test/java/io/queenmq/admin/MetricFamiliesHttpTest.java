@@ -99,11 +99,12 @@ class MetricFamiliesHttpTest {
         http.ack(popped, 0, "dlq");
         http.post(
                 "/api/v1/timers",
-                "[{\"op\":\"schedule\",\"queue\":\"q\",\"timerKey\":\"k\",\"payload\":\"MQ==\",\"delayMs\":0}]");
+                "[{\"op\":\"schedule\",\"queue\":\"q\",\"timerKey\":\"k\",\"txn\":\"t\",\"payload\":\"MQ==\",\"delayMs\":0}]");
         Await.until(
                 "the dead letter is shown", () -> scrape().contains("queen_dlq_depth_by_queue{"));
         Await.until(
-                "the timer is shown", () -> scrape().contains("queen_timers_fired_total{result=\"fired\"} 1"));
+                "the timer is shown",
+                () -> scrape().contains("queen_timers_fired_total{result=\"fired\"} 1"));
         text = scrape();
         Matcher type = Pattern.compile("^# TYPE (\\S+) (\\S+)$", Pattern.MULTILINE).matcher(text);
         while (type.find()) {
@@ -184,8 +185,7 @@ class MetricFamiliesHttpTest {
                 "reason",
                 "shape,payload_too_large,quota,horizon,gated,rate_limited,unavailable,disabled");
         labelled(series, "queen_timers_fired_total", "result", "fired,duplicate,stale");
-        labelled(
-                series, "queen_timers_fire_failures_total", "class", "transient,permanent,config");
+        labelled(series, "queen_timers_fire_failures_total", "class", "transient,permanent,config");
         labelled(
                 series,
                 "queen_kv_read_rejected_total",
@@ -202,18 +202,18 @@ class MetricFamiliesHttpTest {
         assertTrue(
                 series.size()
                         == Pattern.compile(
-                                                "^queen_(timers_(fire_lag_seconds|schedule_rejected"
-                                                        + "_total|fired_total|fire_failures_total)"
-                                                        + "|sweeper_(rows|phase_skipped)_total"
-                                                        + "|sweeper_cycle_milliseconds"
-                                                        + "|kv_(read_rejected_total|pool|bytes_total)"
-                                                        + "|batches_fired_total"
-                                                        + "|batch_items_fired_total"
-                                                        + "|fusion_items_per_batch)\\{",
-                                                Pattern.MULTILINE)
-                                        .matcher(text)
-                                        .results()
-                                        .count(),
+                                        "^queen_(timers_(fire_lag_seconds|schedule_rejected"
+                                                + "_total|fired_total|fire_failures_total)"
+                                                + "|sweeper_(rows|phase_skipped)_total"
+                                                + "|sweeper_cycle_milliseconds"
+                                                + "|kv_(read_rejected_total|pool|bytes_total)"
+                                                + "|batches_fired_total"
+                                                + "|batch_items_fired_total"
+                                                + "|fusion_items_per_batch)\\{",
+                                        Pattern.MULTILINE)
+                                .matcher(text)
+                                .results()
+                                .count(),
                 "and no others");
     }
 

@@ -202,9 +202,7 @@ class MetricsHttpTest {
     void theOthersAreShownAsOne() {
         List<CompletableFuture<Http.Reply>> polls = new ArrayList<>();
         for (int i = 0; i < 103; i++) {
-            polls.add(
-                    http.getLater(
-                            "/api/v1/pop/queue/crowd" + i + "?wait=true&timeout=30000"));
+            polls.add(http.getLater("/api/v1/pop/queue/crowd" + i + "?wait=true&timeout=30000"));
         }
         String others = "queen_parked_long_polls{queue=\"other\"}";
         Await.until("three are beyond the hundred", () -> sample(others) == 3);

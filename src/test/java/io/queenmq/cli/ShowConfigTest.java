@@ -89,8 +89,7 @@ class ShowConfigTest {
         shows("QUEEN_EMBEDDED true (default, neither PG_HOST nor PG_DATABASE is set)");
         shows("QUEEN_KV_READ_RATE 0 (default, as QUEEN_TENANCY_HEADER is false)");
         shows("QUEEN_KV_READ_BURST none (default, as QUEEN_KV_READ_RATE is 0)");
-        shows(
-                "QUEEN_SWEEPER_FIRE_RATE_PER_TENANT 0 (default, as QUEEN_TENANCY_HEADER is false)");
+        shows("QUEEN_SWEEPER_FIRE_RATE_PER_TENANT 0 (default, as QUEEN_TENANCY_HEADER is false)");
         shows("QUEEN_KV_REQUIRE_GRANT false (default, as QUEEN_TENANCY_HEADER is false)");
         shows("QUEEN_SERVER_ID b1 (default, from HOSTNAME)");
         shows("RUST_LOG warn (default, from LOG_LEVEL)");
@@ -118,8 +117,7 @@ class ShowConfigTest {
         shows("QUEEN_KV_READ_BURST 400 (default, as QUEEN_KV_READ_RATE is 200)");
         shows("QUEEN_KV_WRITE_BURST 14 (default, as QUEEN_KV_WRITE_RATE is 7)");
         shows("QUEEN_KV_CELL_RATE 2000 (default, as QUEEN_TENANCY_HEADER is true)");
-        shows(
-                "QUEEN_SWEEPER_FIRE_RATE_PER_TENANT 50 (default, as QUEEN_TENANCY_HEADER is true)");
+        shows("QUEEN_SWEEPER_FIRE_RATE_PER_TENANT 50 (default, as QUEEN_TENANCY_HEADER is true)");
         shows("PG_USE_SSL true (default, as PG_SSL_MODE is require)");
         shows("PG_SSL_REJECT_UNAUTHORIZED false (default, as PG_SSL_MODE is require)");
         out.getBuffer().setLength(0);
@@ -135,12 +133,13 @@ class ShowConfigTest {
         int ranges = 0;
         for (SettingRange range : SettingRange.all()) {
             for (String bad : range.bad()) {
-                out.getBuffer().setLength(0);
-                err.getBuffer().setLength(0);
                 for (String name : range.names()) {
+                    out.getBuffer().setLength(0);
+                    err.getBuffer().setLength(0);
                     assertEquals(1, run(Map.of(name, bad), "config"), name + "=" + bad);
                     String said = err.toString();
-                    assertTrue(said.startsWith("queen: " + name + " must be " + range.text()), said);
+                    assertTrue(
+                            said.startsWith("queen: " + name + " must be " + range.text()), said);
                     assertTrue(said.matches("(?s).*, got .*\\R"), said);
                 }
                 ranges++;

@@ -22,8 +22,7 @@ public record SettingRange(List<String> names, String text, List<String> bad) {
                 .filter(variable -> !variable.range().equals("any text"))
                 .map(
                         variable ->
-                                new SettingRange(
-                                        variable.names(), variable.range(), bad(variable)))
+                                new SettingRange(variable.names(), variable.range(), bad(variable)))
                 .toList();
     }
 

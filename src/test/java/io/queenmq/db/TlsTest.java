@@ -188,13 +188,25 @@ class TlsTest {
                         .contains(
                                 start
                                         + "and the server is verified ssl_mode=verify-full"
-                                        + " ssl_trust=supplied-ca"));
+                                        + " ssl_trust=supplied-ca ssl_verified=true"));
         assertTrue(
                 saidAtStart(trusting(Tls.Mode.REQUIRE, own))
                         .contains(
                                 start.replace("INFO", "WARNING")
                                         + "but whoever answers there is believed ssl_mode=require"
-                                        + " ssl_trust=accept-any"));
+                                        + " ssl_trust=accept-any ssl_verified=false"));
+    }
+
+    /** One that encrypts nothing says so in the same words. */
+    @Test
+    void aStartWithoutEncryptionSaysThat() {
+        try (TestDatabase database = TestDatabase.migrated();
+                LogCapture log = new LogCapture()) {
+            new Migrations(database.config(), Clock.SYSTEM).apply();
+            assertTrue(
+                    log.text().contains("ssl_mode=disable ssl_trust=plaintext ssl_verified=false"),
+                    log.text());
+        }
     }
 
     private static String saidAtStart(Tls tls) {

@@ -172,6 +172,29 @@ class AccessHttpTest {
         }
     }
 
+    /** What a browser asks for by itself shows nobody whether there is a token in its pocket. */
+    @Test
+    @Contract("access-2")
+    void filesOfPagesArePublicAndNotThere() {
+        for (String path :
+                List.of(
+                        "/favicon.ico",
+                        "/favicon-32x32.png",
+                        "/assets/index.js",
+                        "/assets/fonts/a.woff2")) {
+            Http.Reply reply = http.get(path);
+            assertEquals(404, reply.status(), path);
+            assertEquals("{\"error\":\"Not Found\",\"code\":\"no_such_route\"}", reply.body());
+            assertEquals(404, http.call("HEAD", path, "").status(), path);
+            assertEquals(404, http.authorized("Bearer x").get(path).status(), path);
+            assertEquals(401, http.post(path, "").status(), path);
+        }
+        for (String path :
+                List.of("/assets", "/favicon.ico/x", "/x/assets/a", "/api/v1/assets/a")) {
+            assertEquals(401, http.get(path).status(), path);
+        }
+    }
+
     @ParameterizedTest
     @Contract("access-3")
     @CsvSource(

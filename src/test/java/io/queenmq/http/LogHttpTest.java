@@ -151,6 +151,57 @@ class LogHttpTest {
         return http.put("/api/v1/kv/ns/" + key, "{\"value\":\"" + MARKER + "\",\"forever\":true}");
     }
 
+    /** What is done step by step stays done where a later step fails, so it has its line. */
+    @Test
+    void whatFailsHalfWaySaysHowMuchWasDone() throws SQLException {
+        try (TestDatabase database = TestDatabase.migrated();
+                TestBroker fresh = TestBroker.on(database);
+                Connection connection = database.connect();
+                LogCapture log = new LogCapture()) {
+            Http http = fresh.http();
+            http.push("given-up", "p", "1");
+            http.ack(http.pop("given-up", "batch=1").json(), 0, "dlq");
+            try (Statement statement = connection.createStatement()) {
+                statement.execute(
+                        """
+                        insert into queen_store.dead_letters (
+                            queue_id, partition_id, group_name, "offset", message_id, transaction_id,
+                            key, payload, flags, error)
+                        select d.queue_id, d.partition_id, d.group_name, n, d.message_id, 't' || n,
+                               d.key, d.payload, d.flags, 'last'
+                        from queen_store.dead_letters d, generate_series(1, 5005) n;
+                        create function public.refuse() returns trigger language plpgsql as $$
+                        begin
+                            if old."offset" = 5004 then
+                                raise exception 'no room' using errcode = 'disk_full';
+                            end if;
+                            return old;
+                        end
+                        $$;
+                        create trigger refuse before delete on queen_store.dead_letters
+                        for each row execute function public.refuse()
+                        """);
+            }
+            Http.Reply reply = http.delete("/api/v1/dlq?queue=given-up");
+            assertEquals(503, reply.status(), reply.body());
+            assertEquals(List.of("error"), reply.json().names());
+            Await.until("its line", () -> log.text().contains("management "));
+            String who = " tenant=00000000-0000-0000-0000-000000000001 sub=-";
+            assertTrue(
+                    log.text()
+                            .contains(
+                                    "management method=DELETE path=/api/v1/dlq"
+                                            + who
+                                            + " done=5000 outcome=failed"),
+                    log.text());
+            try (Statement statement = connection.createStatement()) {
+                statement.execute("drop function public.refuse() cascade");
+            }
+            assertEquals(200, http.delete("/api/v1/dlq?queue=given-up").status());
+            Await.until("the line of the rest", () -> log.text().contains(who + " done=6\n"));
+        }
+    }
+
     /** Who asks later what was done to a queue finds it. */
     @Test
     void whatOperatorsDoIsLoggedOnceItIsDone() {

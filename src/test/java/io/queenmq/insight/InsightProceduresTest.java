@@ -151,8 +151,7 @@ class InsightProceduresTest {
         assertEquals(List.of("all 16", "c 9", "other 7"), lines(depths.formatted(1)));
         assertEquals(List.of("all 16", "c 9", "other 7"), lines(depths.formatted(2)));
         assertEquals(List.of("all 16", "b 2", "c 9", "other 5"), lines(depths.formatted(3)));
-        assertEquals(
-                List.of("a 1", "all 16", "b 2", "c 9", "other 4"), lines(depths.formatted(4)));
+        assertEquals(List.of("a 1", "all 16", "b 2", "c 9", "other 4"), lines(depths.formatted(4)));
         assertEquals(
                 List.of("c 9", "other 7"),
                 lines(

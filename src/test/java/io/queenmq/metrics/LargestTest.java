@@ -11,8 +11,7 @@ class LargestTest {
         Map<String, Integer> all = Map.of("a", 1, "b", 5, "c", 5, "d", 2);
         assertEquals(Map.of("b", 5L, "other", 8L), Largest.of(all, 1).shown());
         assertEquals(Map.of("b", 5L, "c", 5L, "other", 3L), Largest.of(all, 2).shown());
-        assertEquals(
-                Map.of("a", 1L, "b", 5L, "c", 5L, "d", 2L), Largest.of(all, 4).shown());
+        assertEquals(Map.of("a", 1L, "b", 5L, "c", 5L, "d", 2L), Largest.of(all, 4).shown());
         assertEquals(Map.of(), Largest.of(Map.of(), 4).shown());
     }
 

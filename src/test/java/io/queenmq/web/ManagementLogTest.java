@@ -14,7 +14,8 @@ class ManagementLogTest {
             ManagementLog.tell(
                     "DELETE",
                     "/api/v1/dlq",
-                    new Caller(Caller.DEFAULT_TENANT, "eve path=/x\nsub=al%ice\u2028\u00e9"));
+                    new Caller(Caller.DEFAULT_TENANT, "eve path=/x\nsub=al%ice\u2028\u00e9"),
+                    -1);
             assertTrue(
                     log.text()
                             .endsWith(
