@@ -90,8 +90,15 @@ final class Refusals {
             }
         }
         if (refusesWork(state) || state.startsWith("08")) {
+            // With its files and statements, which are for operators.
+            LOG.log(
+                    Level.WARNING,
+                    "the database refuses work statement={0} state={1} error={2}",
+                    statement,
+                    state,
+                    message == null ? text(error) : message.getMessage());
             return new QueenException(
-                    Failure.DATABASE_AWAY, "the database refuses work: " + text(error), error);
+                    Failure.DATABASE_AWAY, "the database refuses work: " + want(state), error);
         }
         if (state.equals("57014")) {
             return new QueenException(
@@ -137,6 +144,17 @@ final class Refusals {
     /** It takes no writes, or has no room. */
     private static boolean refusesWork(String state) {
         return state.equals("25006") || state.startsWith("53");
+    }
+
+    /** What it lacks, for clients. */
+    private static String want(String state) {
+        return switch (state) {
+            case "25006" -> "it takes no writes at the moment";
+            case "53100" -> "its disk is full";
+            case "53200" -> "it is out of memory";
+            case "53300" -> "it has no connection left";
+            default -> "it has no room for it at the moment";
+        };
     }
 
     /** The server is there and every connection stayed in use; nothing was sent. */

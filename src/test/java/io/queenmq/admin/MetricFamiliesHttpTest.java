@@ -22,6 +22,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -294,6 +295,31 @@ class MetricFamiliesHttpTest {
                 List.of("Throughput", "Latency", "Lag", "Lanes", "Pools", "Storage", "JVM")) {
             assertTrue(titles.contains(row), row);
         }
+    }
+
+    /** What operators are told to look at is there, but where its part of the broker is off. */
+    @Test
+    void theManualNamesWhatIsThere() throws IOException {
+        Pattern name = Pattern.compile("\\bqueen_[a-z0-9_]++(?![*{])");
+        Set<String> off =
+                Set.of("queen_access_", "queen_embedded_", "queen_maintain_removed_traces_total");
+        Set<String> unknown = new TreeSet<>();
+        int named = 0;
+        try (Stream<Path> pages = Files.list(OPERATORS.getParent())) {
+            for (Path page : Stream.concat(pages, Stream.of(Path.of("SECURITY.md"))).toList()) {
+                Matcher matcher = name.matcher(Files.readString(page));
+                while (matcher.find()) {
+                    named++;
+                    unknown.add(matcher.group());
+                }
+            }
+        }
+        unknown.removeAll(samples());
+        unknown.removeAll(ABSENT);
+        unknown.removeAll(Set.of("queen_store", "queen_reader", "queen_writer"));
+        unknown.removeIf(one -> off.stream().anyMatch(one::startsWith));
+        assertEquals(Set.of(), unknown);
+        assertTrue(named > 80, named + " names");
     }
 
     private static Map<?, ?> yaml(Path file) throws IOException {

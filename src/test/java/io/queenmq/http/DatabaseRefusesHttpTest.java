@@ -1,6 +1,8 @@
 package io.queenmq.http;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.testkit.Contract;
 import io.queenmq.testkit.Http;
@@ -112,6 +114,76 @@ class DatabaseRefusesHttpTest {
                 statuses(http.pushItems(items).json()));
         assertEquals(List.of("0", "1"), payloads("bad"));
         assertEquals(List.of("0", "2"), payloads("good"));
+    }
+
+    /** Each route has its form, and none shows the files and statements of the server. */
+    @Test
+    @Contract({"http-11", "kv-24", "timer-7"})
+    void wantOfRoomIsToldInTheFormOfEachRoute() throws SQLException {
+        http.push("roomy", "p", "1", "2");
+        Json popped = http.pop("roomy", "batch=1").json();
+        execute(
+                """
+                create function public.full() returns trigger language plpgsql as $$
+                begin
+                    raise exception 'could not extend file "base/1/2"' using errcode = 'disk_full';
+                end
+                $$""");
+        for (String table : List.of("segments", "kv", "timers", "queues", "cursors", "groups")) {
+            execute(
+                    "create trigger full_%1$s before insert or update on queen_store.%1$s for each"
+                                    .formatted(table)
+                            + " row execute function public.full()");
+        }
+        try {
+            String told = "the database refuses work: its disk is full";
+            refused(
+                    http.put("/api/v1/kv/n/k", "{\"value\":1,\"forever\":true}"),
+                    "{\"error\":\"kv_unavailable\",\"reason\":\"connection\",\"detail\":\"%s\"}"
+                            .formatted(told));
+            refused(
+                    http.post(
+                            "/api/v1/timers",
+                            "[{\"op\":\"schedule\",\"queue\":\"q\",\"timerKey\":\"k\",\"txn\":\"t\","
+                                    + "\"delayMs\":60000,\"payload\":\"MQ==\"}]"),
+                    "{\"error\":\"timers_unavailable\",\"reason\":\"connection\",\"detail\":\"%s\"}"
+                            .formatted(told));
+            String plain = "{\"error\":\"%s\"}".formatted(told);
+            refused(http.post("/api/v1/configure", "{\"queue\":\"roomy\"}"), plain);
+            refused(http.pop("roomy", "consumerGroup=new&subscriptionMode=all"), plain);
+            refused(
+                    http.post(
+                            "/api/v1/consumer-groups/__QUEUE_MODE__/queues/roomy/seek",
+                            "{\"toEnd\":true}"),
+                    plain);
+            for (Http.Reply reply :
+                    List.of(
+                            http.pushItems(List.of(Http.item("roomy", "p", "x", "3"))),
+                            http.post(
+                                    "/api/v1/ack",
+                                    "{\"partitionId\":\"%s\",\"transactionId\":\"%s\",\"leaseId\":\"%s\",\"status\":\"completed\"}"
+                                            .formatted(
+                                                    popped.text("messages", 0, "partitionId"),
+                                                    popped.text("messages", 0, "transactionId"),
+                                                    popped.text("messages", 0, "leaseId"))),
+                            http.post(
+                                    "/api/v1/transaction",
+                                    "{\"operations\":[{\"type\":\"push\",\"items\":["
+                                            + Http.item("roomy", "p", "y", "4")
+                                            + "]}]}"))) {
+                assertFalse(
+                        reply.body().matches("(?s).*(base/1/2|PL/pgSQL|Where|ERROR).*"),
+                        reply.body());
+            }
+        } finally {
+            execute("drop function public.full() cascade");
+        }
+    }
+
+    private static void refused(Http.Reply reply, String body) {
+        assertEquals(503, reply.status(), reply.body());
+        assertEquals(body, reply.body());
+        assertTrue(reply.response().headers().firstValue("Retry-After").isPresent());
     }
 
     private static List<String> statuses(Json pushed) {
