@@ -11,8 +11,10 @@ import io.queenmq.timer.TimersConfig;
 import io.queenmq.web.JsonBody;
 import io.queenmq.web.Timestamps;
 import java.nio.charset.StandardCharsets;
+import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.OffsetDateTime;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.Map;
@@ -231,6 +233,12 @@ final class TimerDraft {
             Instant instant = Timestamps.parse(at.text());
             if (instant != null) {
                 return new TimerOp.When.At(instant);
+            }
+            try {
+                // A year with a sign: past or too far, and said to be that.
+                return new TimerOp.When.At(OffsetDateTime.parse(at.text()).toInstant());
+            } catch (DateTimeException e) {
+                // Told below.
             }
         }
         throw TimerJson.bad(
