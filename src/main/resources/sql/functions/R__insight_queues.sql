@@ -182,9 +182,9 @@ comment on function queen_store.list_labels(uuid, boolean, integer) is
 --            of which all brokers have reported. Ages are those of the oldest unread
 --            messages per group, of the 1,000 groups that had waited longest when the walk found
 --            their lanes, as these are now; null = no group has any. age_seconds as in list_labels
--- Cost       4 statements: one over the queues of the tenant, that of told_amounts, the buckets of
---            five minutes, and the oldest lanes of all groups of the tenant; oldest_unread of 1,000
---            groups, over their share of 10,000 lanes
+-- Cost       4 statements, 5 with p_whole: one over the queues of the tenant, that of told_amounts,
+--            the buckets of five minutes, and the oldest lanes of all groups of the tenant;
+--            oldest_unread of 1,000 groups, over their share of 10,000 lanes
 create or replace function queen_store.read_overview(p_tenant_id uuid, p_whole boolean)
 returns table (
     queues bigint, namespaces bigint, tasks bigint, lanes bigint, stored bigint, pushed bigint,

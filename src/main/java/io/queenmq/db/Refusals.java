@@ -136,9 +136,12 @@ final class Refusals {
                 : new QueenException(Failure.INTERNAL, what + " is refused: " + text(error), error);
     }
 
-    /** A function or a table is not there, or not the broker's to use. */
+    /**
+     * A schema, a function or a table is not there, or not the broker's to use. Class 42 is taken
+     * whole: what else is in it are statements that fit no schema of ours.
+     */
     private static boolean lacksSomething(String state) {
-        return state.startsWith("42");
+        return state.startsWith("42") || state.equals("3F000");
     }
 
     /** It takes no writes, or has no room. */

@@ -249,7 +249,9 @@ public final class Listener {
                 match.handler().handle(exchange);
             }
         } catch (QueenException e) {
-            if (e.failure() == Failure.INTERNAL) {
+            // What the database lacks is an operator's to mend, and in the log already.
+            if (e.failure() == Failure.INTERNAL
+                    && !QueenException.MISCONFIGURED.equals(e.reason())) {
                 bug(e);
             }
             refuse(exchange, body, form, e);

@@ -8,6 +8,7 @@ import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
+import java.time.format.ResolverStyle;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -19,6 +20,10 @@ import org.jspecify.annotations.Nullable;
 public final class Timestamps {
     private static final int NANO_DIGITS = 9;
     private static final int HOURS_MAX = 24;
+    private static final int OFFSET_HOURS_MAX = 15;
+
+    /** Earlier ones are years of two digits, or none at all. */
+    private static final int YEAR_MIN = 1_000;
 
     /** A leap second is the next minute, as PostgreSQL has it. */
     private static final int SECONDS_MAX = 60;
@@ -29,14 +34,17 @@ public final class Timestamps {
                     """
                     (?<year>\\d{4})(?:-(?<month>\\d{1,2})-(?<day>\\d{1,2})|(?<md>\\d{4}))
                     (?:(?:[Tt]|\\x20+)
-                       (?<hour>\\d{1,2})(?:
+                       (?: (?<hour>\\d{1,2})
                            :(?<minute>\\d{2})(?::(?<second>\\d{2})(?:\\.(?<fraction>\\d+))?)?
-                         | (?<ms>\\d{2}(?:\\d{2})?)(?:\\.(?<fraction2>\\d+))?)
+                         | (?<hour2>\\d{2})(?<ms>\\d{2}(?:\\d{2})?)(?:\\.(?<fraction2>\\d+))?)
                        (?:\\x20*(?<zulu>[Zz]|(?i:UTC|GMT))
                          | \\x20*(?<sign>[+-]|\\x20)(?<offHour>\\d{1,2})
                            (?::?(?<offMinute>\\d{2})(?::?(?<offSecond>\\d{2}))?)?
                          | \\x20+(?<region>[A-Za-z]+/[A-Za-z0-9_+/-]+))?)?""",
                     Pattern.COMMENTS);
+
+    private static final DateTimeFormatter OF_MAILS =
+            DateTimeFormatter.RFC_1123_DATE_TIME.withResolverStyle(ResolverStyle.STRICT);
 
     private Timestamps() {}
 
@@ -48,10 +56,12 @@ public final class Timestamps {
         String stripped = text.strip();
         Matcher written = WRITTEN.matcher(stripped);
         try {
-            return written.matches()
-                    ? time(written).atZone(zone(written)).toInstant()
-                    : ZonedDateTime.parse(stripped, DateTimeFormatter.RFC_1123_DATE_TIME)
-                            .toInstant();
+            ZonedDateTime time =
+                    written.matches()
+                            // When clocks go back PostgreSQL takes the second of the two hours.
+                            ? time(written).atZone(zone(written)).withLaterOffsetAtOverlap()
+                            : ZonedDateTime.parse(stripped, OF_MAILS);
+            return time.getYear() < YEAR_MIN ? null : time.toInstant();
         } catch (DateTimeException e) {
             return null;
         }
@@ -66,7 +76,7 @@ public final class Timestamps {
                                 number(md == null ? written.group("month") : md.substring(0, 2)),
                                 number(md == null ? written.group("day") : md.substring(2)))
                         .atStartOfDay();
-        int hour = number(written.group("hour"));
+        int hour = number(written.group(ms == null ? "hour" : "hour2"));
         int minute = number(ms == null ? written.group("minute") : ms.substring(0, 2));
         int second = number(ms == null ? written.group("second") : ms.substring(2));
         long nanos = nanos(written.group("fraction")) + nanos(written.group("fraction2"));
@@ -88,8 +98,12 @@ public final class Timestamps {
             return ZoneOffset.UTC;
         }
         int direction = sign.equals("-") ? -1 : 1;
+        int hours = number(written.group("offHour"));
+        if (hours > OFFSET_HOURS_MAX) {
+            throw new DateTimeException("no offset");
+        }
         return ZoneOffset.ofHoursMinutesSeconds(
-                direction * number(written.group("offHour")),
+                direction * hours,
                 direction * number(written.group("offMinute")),
                 direction * number(written.group("offSecond")));
     }

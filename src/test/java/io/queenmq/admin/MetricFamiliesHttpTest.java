@@ -104,8 +104,7 @@ class MetricFamiliesHttpTest {
         Await.until(
                 "the dead letter is shown", () -> scrape().contains("queen_dlq_depth_by_queue{"));
         Await.until(
-                "the timer is shown",
-                () -> scrape().contains("queen_timers_fired_total{result=\"fired\"} 1"));
+                "the timer is shown", () -> scrape().contains("queen_timers_fire_lag_seconds{"));
         text = scrape();
         Matcher type = Pattern.compile("^# TYPE (\\S+) (\\S+)$", Pattern.MULTILINE).matcher(text);
         while (type.find()) {

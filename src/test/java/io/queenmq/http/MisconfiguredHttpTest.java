@@ -35,6 +35,7 @@ class MisconfiguredHttpTest {
             assertEquals(500, reply.status(), reply.body());
             assertEquals(error, reply.json().text("error"));
             assertTrue(reply.json().text("detail").contains("migrate"), reply.body());
+            assertEquals(0, broker.metric("queen_web_internal_errors_total"));
         }
     }
 }
