@@ -239,6 +239,10 @@ public final class MessageReads {
             if (behind == null || hits.size() == filter.limit()) {
                 return new Page(hits, seen, behind, complete);
             }
+            if (!page.complete()) {
+                // It ended because it had read as much as an answer may, found or not.
+                return new Page(hits, seen, behind, false);
+            }
             lookedAt += page.messages().size();
             limit = PAGE_MAX;
         }

@@ -2,6 +2,7 @@ package io.queenmq.admin;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.queenmq.testkit.Contract;
@@ -271,6 +272,32 @@ class MessageHttpTest {
         Json rest = list("?queue=orders&status=dead_letter&limit=1000&after=" + first.text("next"));
         assertEquals(List.of("dead"), rest.each("messages", "transactionId"));
         assertTrue(rest.bool("complete"));
+    }
+
+    /** Goal: a search in vain reads as much of a lane with a status as without one. */
+    @Test
+    @Contract("message-2")
+    void aSearchForAStatusThatFindsNothingEndsAfterTwentyThousandCommits() throws SQLException {
+        push("many-commits", "p", "1");
+        sql(
+                "with lane as (update queen_store.partitions p set last_offset = 21000"
+                        + " from queen_store.queues q where q.id = p.queue_id"
+                        + " and q.name = 'many-commits' returning p.id)"
+                        + " insert into queen_store.segments (epoch, partition_id, base_offset,"
+                        + " end_offset, created_at, flush_id, keys, frames)"
+                        + " select s.epoch, s.partition_id, i, i, s.created_at, i, s.keys, s.frames"
+                        + " from lane l join queen_store.segments s on s.partition_id = l.id"
+                        + " cross join generate_series(1, 21000) i");
+        String query = "?queue=many-commits&partition=p&search=nothing";
+        for (String status : List.of("", "&status=pending")) {
+            Json first = list(query + status);
+            assertEquals(0, first.size("messages"));
+            assertFalse(first.bool("complete"));
+            assertNotEquals("null", first.text("next"), "all of it in one request");
+            Json rest = list(query + status + "&after=" + first.text("next"));
+            assertTrue(rest.bool("complete"));
+            assertFalse(rest.bool("hasMore"));
+        }
     }
 
     @Test
