@@ -145,7 +145,7 @@ final class KvJson {
             case KvResult.Page page -> {
                 rows(json, page.rows());
                 json.raw(",\"truncated\":").bool(page.truncated());
-                json.raw(",\"nextAfter\":").string(nextAfter((KvOp.GetPrefix) op, page));
+                json.raw(",\"nextAfter\":").string(nextAfter(page));
             }
             case KvResult.Written written -> {
                 json.raw(",\"applied\":").bool(written.applied());
@@ -162,15 +162,12 @@ final class KvJson {
         }
     }
 
-    /** Where the next page begins; a page that had no room for a key begins again. */
-    private static @Nullable String nextAfter(KvOp.GetPrefix op, KvResult.Page page) {
+    /** Where the next page begins. */
+    private static @Nullable String nextAfter(KvResult.Page page) {
         if (!page.truncated()) {
             return null;
         }
-        if (page.passed() != null) {
-            return page.passed();
-        }
-        return page.rows().isEmpty() ? op.after() : page.rows().getLast().key();
+        return page.passed() == null ? page.rows().getLast().key() : page.passed();
     }
 
     private static void value(JsonBuffer json, KvResult.Written written) {

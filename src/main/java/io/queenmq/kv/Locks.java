@@ -11,6 +11,7 @@ import io.queenmq.web.JsonBuffer;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -191,22 +192,54 @@ public final class Locks {
                     });
         }
         List<List<Holder>> holders = new ArrayList<>(ops.size());
-        for (KvResult result : kv.run(caller, reads)) {
-            List<KvResult.Row> rows =
-                    switch (result) {
-                        case KvResult.GotMany many -> many.rows();
-                        case KvResult.Page page -> page.rows();
-                        case KvResult.Got got -> List.of();
-                        case KvResult.Written written -> List.of();
-                    };
+        List<KvResult> results = kv.run(caller, reads);
+        for (int i = 0; i < results.size(); i++) {
             holders.add(
-                    rows.stream()
+                    rows(caller, reads.get(i), results.get(i)).stream()
                             .filter(row -> IS_SLOT.matcher(row.key()).find())
                             .map(Locks::holder)
                             .sorted(Comparator.comparingInt(Holder::slot))
                             .toList());
         }
         return holders;
+    }
+
+    /** All rows of a read: what a full answer left out is asked for by itself. */
+    private List<KvResult.Row> rows(Caller caller, KvOp read, KvResult result) {
+        List<KvResult.Row> rows = new ArrayList<>();
+        KvOp rest =
+                switch (result) {
+                    case KvResult.GotMany many -> {
+                        rows.addAll(many.rows());
+                        yield many.truncated() ? rest((KvOp.GetMany) read, many) : null;
+                    }
+                    case KvResult.Page page -> {
+                        rows.addAll(page.rows());
+                        yield page.truncated() ? rest((KvOp.GetPrefix) read, page) : null;
+                    }
+                    case KvResult.Got got -> null;
+                    case KvResult.Written written -> null;
+                };
+        if (rest != null) {
+            rows.addAll(rows(caller, rest, kv.run(caller, List.of(rest)).getFirst()));
+        }
+        return rows;
+    }
+
+    private static KvOp rest(KvOp.GetMany read, KvResult.GotMany many) {
+        Set<String> left = new LinkedHashSet<>(read.names());
+        many.missing().forEach(left::remove);
+        many.rows().forEach(row -> left.remove(row.key()));
+        return new KvOp.GetMany(NAMESPACE, List.copyOf(left));
+    }
+
+    /** Null = as many as slots there can be have been read. */
+    private static @Nullable KvOp rest(KvOp.GetPrefix read, KvResult.Page page) {
+        int limit = read.limit() - page.rows().size();
+        String after = page.passed() == null ? page.rows().getLast().key() : page.passed();
+        return limit <= 0
+                ? null
+                : new KvOp.GetPrefix(NAMESPACE, read.prefix(), after, limit, false);
     }
 
     /** What can be told without a write is; otherwise which slots to try, or which version. */

@@ -11,10 +11,12 @@ import io.queenmq.testkit.Http.Reply;
 import io.queenmq.testkit.Json;
 import io.queenmq.testkit.Lines;
 import io.queenmq.testkit.TestBroker;
+import io.queenmq.testkit.TestDatabase;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterAll;
@@ -68,6 +70,40 @@ class LockHttpTest {
 
     private static long token(Json json) {
         return Long.parseLong(json.text("token"));
+    }
+
+    /** However little an answer about keys may hold. */
+    @Contract("lock-2")
+    @Test
+    void allSlotsAreSeenThoughAReadIsCutOff() {
+        try (TestDatabase database = TestDatabase.migrated();
+                TestBroker narrow =
+                        TestBroker.withEnvironment(
+                                database, Map.of("QUEEN_KV_MAX_READ_BYTES", "1024"))) {
+            String owner = "o".repeat(200);
+            List<String> gets = new ArrayList<>();
+            for (int lock = 0; lock < 4; lock++) {
+                String lockName = "\"name\":\"" + name + lock + "\",";
+                for (int slot = 0; slot < 8; slot++) {
+                    Reply taken =
+                            narrow.http()
+                                    .post(
+                                            PATH,
+                                            "[{"
+                                                    + lockName
+                                                    + acquire(",\"limit\":8" + by(owner + slot))
+                                                    + "}]");
+                    assertTrue(taken.json().at("results", 0).bool("acquired"), taken.body());
+                }
+                gets.add("{" + lockName + "\"op\":\"get\"}");
+            }
+            Reply reply = narrow.http().post(PATH, gets.toString());
+            for (int lock = 0; lock < 4; lock++) {
+                Json result = reply.json().at("results", lock);
+                assertTrue(result.bool("held"), reply.body());
+                assertEquals(8, result.size("holders"), reply.body());
+            }
+        }
     }
 
     @Contract({"lock-2", "lock-3", "lock-5", "lock-6", "lock-7"})
