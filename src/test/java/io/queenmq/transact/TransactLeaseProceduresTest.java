@@ -66,6 +66,36 @@ class TransactLeaseProceduresTest extends BundleScene {
         assertNothingHappened();
     }
 
+    /** Numbers of lanes can be guessed, and names of groups are usual ones. */
+    @Test
+    void whoGuessesAnothersLaneHoldsUpNobodyThere() throws SQLException {
+        lease();
+        try (Connection guest = database.connect();
+                Connection owner = database.connect()) {
+            guest.setAutoCommit(false);
+            assertEquals(
+                    List.of(List.of(false)),
+                    TestDatabase.rows(
+                                    guest,
+                                    "select queen_store.hold_leases(?, array[?], array[]::uuid[],"
+                                            + " array[?], array['g'])",
+                                    UUID.randomUUID(),
+                                    UUID.randomUUID(),
+                                    lane)
+                            .stream()
+                            .map(List::of)
+                            .toList());
+            assertEquals(
+                    1,
+                    TestDatabase.rows(
+                                    owner,
+                                    "select from queen_store.cursors where partition_id = ? for"
+                                            + " update skip locked",
+                                    lane)
+                            .size());
+        }
+    }
+
     @Test
     void aLeaseNamedElsewherePassesForTheHolderOnly() throws SQLException {
         UUID mine = lease();
