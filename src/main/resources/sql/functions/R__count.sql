@@ -49,9 +49,8 @@ comment on function queen_store.add_counts(
     'Says what has changed of queues and groups. Locks: none: count_deltas: new rows.';
 
 -- queen_store.flush_counts: what the commits of a broker have changed since it said so last.
--- Nothing but acknowledgements moves cursors there: what they did not file as dead letters they
--- have completed.
--- Commits without a flush, for a walk finds what is lost: called by brokers in autocommit only.
+-- Commits without a flush, for a walk finds what is lost, but of p_acked: called by brokers in
+-- autocommit only.
 -- Called by  CountProcedures
 -- Locks      none: count_deltas: new rows
 -- Returns    nothing
@@ -59,7 +58,7 @@ comment on function queen_store.add_counts(
 create or replace function queen_store.flush_counts(
     p_queue_ids integer[], p_stored bigint[], p_bytes bigint[],
     p_group_ids integer[], p_passed bigint[], p_granted bigint[], p_ended bigint[],
-    p_dead_letters bigint[])
+    p_dead_letters bigint[], p_acked bigint[])
 returns void
 language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
@@ -78,16 +77,13 @@ begin
         array_fill(0, array[cardinality(p_queue_ids)]) || p_group_ids,
         null, p_stored || v_nothing_of_groups, v_nothing || p_passed, v_nothing || p_granted,
         v_nothing || p_ended, v_nothing || p_dead_letters, p_bytes || v_nothing_of_groups, false,
-        v_nothing || array(
-            select greatest(i.passed - i.dead_letters, 0)
-            from unnest(p_passed, p_dead_letters) with ordinality
-                i (passed, dead_letters, ordinal)
-            order by i.ordinal));
+        v_nothing || p_acked);
     perform set_config('synchronous_commit', 'off', true);
 end
 $$;
 comment on function queen_store.flush_counts(
-    integer[], bigint[], bigint[], integer[], bigint[], bigint[], bigint[], bigint[]) is
+    integer[], bigint[], bigint[], integer[], bigint[], bigint[], bigint[], bigint[],
+    bigint[]) is
     'What the commits of a broker have changed since it said so last. Locks: none: count_deltas: new rows.';
 
 -- queen_store.has_counts: whether somebody has said what changed, or a queue waits for its walk.

@@ -509,7 +509,7 @@ comment on column queen_store.counts.passed is
 comment on column queen_store.counts.granted is 'Messages that leases were given on.';
 comment on column queen_store.counts.ended is 'Of these, messages whose lease is over.';
 comment on column queen_store.counts.acked is
-    'Messages that acknowledgements of the group have completed, automatic ones included; nothing else moves it, and no walk.';
+    'Messages that acknowledgements of the group have completed, automatic ones included, and what they retired unread with a conflated one. Nothing else moves it, and no walk: what a killed broker had not told is missing.';
 comment on column queen_store.counts.dead_letters is
     'Dead letters of the group; of group 0, those of groups that have no row.';
 comment on column queen_store.counts.behind is

@@ -166,7 +166,7 @@ comment on column queen_store.totals.pop_messages is 'Messages delivered.';
 comment on column queen_store.totals.ack_requests is 'Requests to acknowledge.';
 comment on column queen_store.totals.ack_messages is 'Acknowledgements in them.';
 comment on column queen_store.totals.ack_failed is 'Acknowledgements that told of a failure or were refused.';
-comment on column queen_store.totals.acked is 'Messages that acknowledgements completed, automatic ones and those of SQL functions included.';
+comment on column queen_store.totals.acked is 'Messages that acknowledgements completed or retired unread, automatic ones and those of SQL functions included; what killed brokers had not told is missing.';
 comment on column queen_store.totals.transactions is 'Transactions committed.';
 comment on column queen_store.totals.database_errors is 'Calls whose connection broke.';
 comment on column queen_store.totals.dead_letters is 'Messages given up.';

@@ -23,7 +23,7 @@ final class CountProcedures {
                     Connection connection = session.connection();
                     try (PreparedStatement statement =
                             connection.prepareStatement(
-                                    "select queen_store.flush_counts(?, ?, ?, ?, ?, ?, ?, ?)")) {
+                                    "select queen_store.flush_counts(?, ?, ?, ?, ?, ?, ?, ?, ?)")) {
                         statement.setArray(1, ids(connection, queues));
                         statement.setArray(2, sums(connection, queues, 0));
                         statement.setArray(3, sums(connection, queues, 1));

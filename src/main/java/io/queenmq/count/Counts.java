@@ -48,7 +48,7 @@ public final class Counts implements AutoCloseable {
 
     /** Messages have been stored; bytes are those of their keys and frames. */
     public void stored(int queueId, long messages, long bytes) {
-        queues.computeIfAbsent(queueId, Tally::new).add(messages, bytes, 0, 0);
+        queues.computeIfAbsent(queueId, Tally::new).addEach(messages, bytes);
         activities.stored(queueId, messages);
     }
 
@@ -67,7 +67,11 @@ public final class Counts implements AutoCloseable {
      */
     public void moved(int groupId, long passed, long granted, long ended, long deadLetters) {
         if ((passed | granted | ended | deadLetters) != 0) {
-            groups.computeIfAbsent(groupId, Tally::new).add(passed, granted, ended, deadLetters);
+            // Here nothing but acknowledgements moves cursors: what they did not file is completed.
+            // A sum of its own, for no walk mends it: two that are told apart do not make it up.
+            groups.computeIfAbsent(groupId, Tally::new)
+                    .addEach(
+                            passed, granted, ended, deadLetters, Math.max(passed - deadLetters, 0));
         }
     }
 

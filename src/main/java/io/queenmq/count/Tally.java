@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.LongAdder;
 /** Sums of one queue or group, which only rise. Added to by any thread, taken by one. */
 final class Tally {
     /** Of what counts are made of. */
-    static final int SUMS = 4;
+    static final int SUMS = 5;
 
     private final int id;
     private final LongAdder[] sums;
@@ -31,11 +31,11 @@ final class Tally {
         sums[sum].add(amount);
     }
 
-    void add(long first, long second, long third, long fourth) {
-        sums[0].add(first);
-        sums[1].add(second);
-        sums[2].add(third);
-        sums[3].add(fourth);
+    /** Adds to the first sums, an amount to each. */
+    void addEach(long... amounts) {
+        for (int i = 0; i < amounts.length; i++) {
+            sums[i].add(amounts[i]);
+        }
     }
 
     /** Takes what has been added since; false = nothing. */

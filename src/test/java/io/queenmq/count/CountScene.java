@@ -76,7 +76,7 @@ final class CountScene implements AutoCloseable {
 
     void flush() throws SQLException {
         log.rows(
-                "select queen_store.flush_counts(?, ?, ?, ?, ?, ?, ?, ?)",
+                "select queen_store.flush_counts(?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 queues.keySet().toArray(Integer[]::new),
                 sums(queues, 0),
                 sums(queues, 1),
@@ -84,12 +84,19 @@ final class CountScene implements AutoCloseable {
                 sums(groups, 0),
                 sums(groups, 1),
                 sums(groups, 2),
-                sums(groups, 3));
+                sums(groups, 3),
+                completed());
         lose();
     }
 
     private static Long[] sums(Map<Integer, long[]> of, int sum) {
         return of.values().stream().map(sums -> sums[sum]).toArray(Long[]::new);
+    }
+
+    private Long[] completed() {
+        return groups.values().stream()
+                .map(sums -> Math.max(sums[0] - sums[3], 0))
+                .toArray(Long[]::new);
     }
 
     /** What a broker that is killed takes with it. */

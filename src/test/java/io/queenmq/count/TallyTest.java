@@ -14,18 +14,18 @@ class TallyTest {
         Tally tally = new Tally(7);
         assertFalse(tally.take());
         assertEquals(1, tally.idleRounds());
-        tally.add(1, 2, 3, 4);
-        tally.add(1, 0, 0, 0);
+        tally.addEach(1, 2, 3, 4);
+        tally.addEach(1, 0, 0, 0);
         assertTrue(tally.take());
         assertEquals(0, tally.idleRounds());
         assertEquals(
                 List.of(2L, 2L, 3L, 4L),
                 List.of(tally.taken(0), tally.taken(1), tally.taken(2), tally.taken(3)));
         assertFalse(tally.take());
-        tally.add(5, 0, 0, 0);
+        tally.addEach(5, 0, 0, 0);
         assertTrue(tally.take());
         tally.giveBack();
-        tally.add(1, 0, 0, 0);
+        tally.addEach(1, 0, 0, 0);
         assertTrue(tally.take());
         assertEquals(6, tally.taken(0));
     }
@@ -40,7 +40,7 @@ class TallyTest {
                             .start(
                                     () -> {
                                         for (int j = 0; j < 100_000; j++) {
-                                            tally.add(1, 0, 0, 0);
+                                            tally.addEach(1, 0, 0, 0);
                                         }
                                     }));
         }

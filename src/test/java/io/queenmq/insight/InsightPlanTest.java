@@ -36,7 +36,7 @@ class InsightPlanTest {
                     new Call("queen_store.stale_group(0)", 60),
                     new Call(
                             "queen_store.flush_counts(array[1], array[1], array[1], array[1],"
-                                    + " array[1], array[1], array[1], array[1])",
+                                    + " array[1], array[1], array[1], array[1], array[1])",
                             100),
                     new Call("queen_store.uncounted_queue(0)", 60),
                     new Call("queen_store.count_epoch(7, 0, 0, 100)", 2_000),
