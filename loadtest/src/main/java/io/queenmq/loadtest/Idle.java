@@ -6,7 +6,9 @@ import java.util.Optional;
 final class Idle {
     private static final String WRITTEN =
             "select sum(n_tup_ins + n_tup_upd + n_tup_del) from pg_stat_user_tables";
-    private static final String QUEUES = "select count(*) from queen_store.queues";
+    private static final int QUEUES_MADE_SECONDS = 300;
+    private static final String QUEUES =
+            "select count(*) from queen_store.queues where name like 'parked-%'";
     private static final int BYTES = 256;
 
     private Idle() {}
@@ -20,7 +22,10 @@ final class Idle {
         int polls = lab.plan().pollers();
         try (Callers parked = new Callers(rig.url(), polls, new Latency.Polls())) {
             parked.start(0, polls);
-            while (rig.server().number(QUEUES) < polls) {
+            for (int seconds = 0; rig.server().number(QUEUES) < polls; seconds++) {
+                if (seconds == QUEUES_MADE_SECONDS) {
+                    throw new IllegalStateException("the queues of the polls are not made");
+                }
                 parked.goOn(1);
             }
             parked.goOn(Math.max(5, lab.plan().warmup()));
